@@ -1,0 +1,79 @@
+"""One exception tree. Catch `UseralignError` for everything this package raises on purpose.
+
+UseralignError
+├── InputError (also a ValueError)     something given is not usable; nothing was changed
+│   ├── PoolError                      a pool that is empty, misshapen, not finite, ...
+│   ├── OptionError                    an option out of its range, or an unknown name
+│   ├── AnswerError                    an answer that does not fit the question asked
+│   └── FileFormatError                a file that cannot be read as what it should be
+├── SessionStateError (also a RuntimeError)   a call out of turn, e.g. tell() before ask()
+├── SolverError (also an ArithmeticError)     a numerical routine did not converge
+├── MissingExtraError (also an ImportError)   an optional dependency is not installed
+└── ModelError                         a generator or embedder could not do its work
+    ├── ModelUnavailableError          unreachable, not installed, no key, weights not pulled
+    └── ModelAnswerError               it answered, but not with anything usable
+
+Every message says what was received, what was expected, and what to do.
+"""
+
+from __future__ import annotations
+
+
+class UseralignError(Exception):
+    """The root of every error that useralign raises on purpose."""
+
+
+class InputError(UseralignError, ValueError):
+    """Something given is not usable. The object it was given to is unchanged."""
+
+
+class PoolError(InputError):
+    """A pool's candidates or features are not usable."""
+
+
+class OptionError(InputError):
+    """An option is out of its range, or a name is not known."""
+
+
+class AnswerError(InputError):
+    """An answer does not fit the comparison that was asked."""
+
+
+class FileFormatError(InputError):
+    """A file cannot be read as what it should be."""
+
+
+class SessionStateError(UseralignError, RuntimeError):
+    """A call came out of turn."""
+
+
+class SolverError(UseralignError, ArithmeticError):
+    """A numerical routine did not reach its tolerance."""
+
+
+class ModelError(UseralignError):
+    """A generator or an embedder could not do its work."""
+
+
+class ModelUnavailableError(ModelError):
+    """The model cannot be reached or loaded."""
+
+
+class ModelAnswerError(ModelError):
+    """The model answered, but with nothing usable."""
+
+
+class MissingExtraError(UseralignError, ImportError):
+    """An optional dependency is not installed.
+
+    Parameters
+    ----------
+    what : str
+        The feature that was asked for.
+    extra : str
+        The extra of this package that brings it.
+    """
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional dependency: pip install 'useralign[{extra}]'")
+        self.extra = extra
