@@ -1,0 +1,114 @@
+"""The largest regret that a confidence set allows, when the loss constraint has a say.
+
+The loss-based set (Eq. 3) is `{theta : |theta| <= S, L(theta) <= level}`; the practical set (line 4
+of Algorithm 3) also has `A theta >= 0`. For a direction c both support functions are found exactly:
+
+1. Leave the loss constraint out. If the maximiser meets it anyway, that is the answer.
+2. Else the constraint is tight, and the maximiser is the minimiser of `L(w) - kappa <c, w>` over
+   the rest of the set for the one `kappa > 0` at which `L = level`: L grows with kappa, so this is
+   the root of a monotone function of one variable.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from useralign.geometry.logistic import loss
+from useralign.geometry.mle import Fit, fit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from useralign.geometry.evidence import Evidence
+
+_LEVEL = 1e-10  # how far above the level, relative to 1 + level, still counts as on it
+
+
+class LossLevel:
+    """The constraint `L(theta) <= level` over the answers so far.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    level : float
+        `L(mle) + beta_t`.
+    norm_bound : float
+        S.
+    cone : bool
+        Whether `A theta >= 0` holds as well.
+    estimate : Fit
+        The norm-constrained MLE in the basis of the evidence.
+    """
+
+    def __init__(
+        self, evidence: Evidence, level: float, norm_bound: float, cone: bool, estimate: Fit
+    ) -> None:
+        self.evidence = evidence
+        self.level = level
+        self.norm_bound = norm_bound
+        self.cone = cone
+        self.estimate = estimate
+
+    def allows(self, margins: NDArray[np.float64]) -> bool:
+        """Tell whether a preference with these margins, shape (t,), meets the constraint."""
+        return loss(margins) <= self.level + _LEVEL * (1.0 + abs(self.level))
+
+    def is_empty(self) -> bool:
+        """Tell whether the set has no point: only the cone can push every loss above the level."""
+        if not self.cone or self.allows(np.zeros(self.evidence.count)):
+            return False
+        if (self.evidence.coordinates @ self.estimate.w).min() >= 0:
+            return False
+        inside = fit(self.evidence.coordinates, self.norm_bound, cone=True)
+        return not self.allows(self.evidence.coordinates @ inside.w)
+
+    def support(self, direction: NDArray[np.float64]) -> float:
+        """Return `max <theta, c>` over the set, the constraint being tight.
+
+        Parameters
+        ----------
+        direction : ndarray, shape (d,)
+            c.
+        """
+        rows, c = self._coordinates(direction)
+        length = float(np.linalg.norm(c))
+        if length == 0.0:
+            return 0.0
+        start = Fit(self.estimate.w, 0.0, self.estimate.mu)
+        if self.cone:
+            start = Fit(np.zeros(0), 0.0, 0.0)
+        found: list[Fit] = [start]
+
+        def excess(log_kappa: float) -> float:
+            tilt = c * (math.exp(log_kappa) / length)
+            found[0] = fit(rows, self.norm_bound, tilt=tilt, cone=self.cone, start=found[0])
+            return found[0].loss - self.level
+
+        low, high = -2.0, 2.0
+        while excess(low) > 0:
+            low -= 4.0
+            if low < -60.0:  # the level is the minimum itself: the set is one point
+                return float(c @ found[0].w)
+        while excess(high) < 0:
+            high += 4.0
+            if high > 60.0:  # tight only to rounding
+                return float(c @ found[0].w)
+        from scipy.optimize import brentq  # noqa: PLC0415 - a slow import, seldom needed
+
+        excess(brentq(excess, low, high, xtol=1e-13, rtol=1e-14))
+        return float(c @ found[0].w)
+
+    def _coordinates(
+        self, direction: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Express rows and direction in the basis, with one more axis for what lies outside."""
+        inside = self.evidence.basis @ direction
+        outside = direction - inside @ self.evidence.basis
+        length = float(np.linalg.norm(outside))
+        rows = self.evidence.coordinates
+        if length <= 1e-12 * float(np.linalg.norm(direction)):
+            return np.ascontiguousarray(rows), inside
+        return np.column_stack([rows, np.zeros(len(rows))]), np.append(inside, length)

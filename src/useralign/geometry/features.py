@@ -1,0 +1,109 @@
+"""Feature matrices: checking them, and bringing them into the ball of radius 0.5.
+
+The method assumes that two candidates' features differ by at most 1 in norm (section 4 of the
+paper, "Preliminaries"). Keeping every vector in the ball of radius 0.5 guarantees it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from useralign.errors import OptionError, PoolError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+RADIUS = 0.5
+Normalise = Literal["unit", "ball", "diameter", "none"]
+_CHUNK = 2048
+_SLACK = 1e-9
+
+
+def as_matrix(features: ArrayLike) -> NDArray[np.float64]:
+    """Check features and return them as a contiguous float matrix.
+
+    Parameters
+    ----------
+    features : array_like, shape (K, d)
+
+    Returns
+    -------
+    ndarray, shape (K, d)
+
+    Raises
+    ------
+    PoolError
+        If they are empty, not two-dimensional, not numeric, or not finite.
+    """
+    try:
+        matrix = np.ascontiguousarray(features, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise PoolError(
+            f"features must be a K-by-d array of numbers, one row a candidate; got {error}"
+        ) from None
+    if matrix.ndim != 2:
+        raise PoolError(
+            "features must have two dimensions (K candidates by d numbers); "
+            f"got shape {matrix.shape}"
+        )
+    if 0 in matrix.shape:
+        raise PoolError(f"features must not be empty; got shape {matrix.shape}")
+    # A sum is finite unless a term is not (or it overflows): one cheap pass decides most cases.
+    if not np.isfinite(matrix.sum()) and not np.isfinite(matrix).all():
+        row, column = map(int, np.argwhere(~np.isfinite(matrix))[0])
+        raise PoolError(
+            f"features must be finite; row {row}, column {column} is {matrix[row, column]}. "
+            "Drop that candidate or embed it again"
+        )
+    return matrix
+
+
+def normalise(matrix: NDArray[np.float64], how: str) -> NDArray[np.float64]:
+    """Bring features into the ball of radius 0.5.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (K, d)
+    how : {"unit", "ball", "diameter", "none"}
+        `unit`: each row to norm 0.5, the paper's way with embeddings. `ball`: one common factor, so
+        that the longest row has norm 0.5; the geometry is kept. `diameter`: one common factor, so
+        that the largest distance between two rows is 1. `none`: as given, but checked.
+
+    Returns
+    -------
+    ndarray, shape (K, d)
+    """
+    if how not in get_args(Normalise):
+        expected = ", ".join(get_args(Normalise))
+        raise OptionError(f"normalise={how!r} is not known; expected one of {expected}")
+    norms = np.sqrt(np.einsum("kd,kd->k", matrix, matrix))
+    if how == "unit":
+        if not norms.all():
+            row = int(np.argmin(norms))
+            raise PoolError(
+                f"row {row} of the features is all zeros, so it has no direction to scale; "
+                "use normalise='ball', or embed that candidate again"
+            )
+        return np.asarray(matrix * (RADIUS / norms)[:, None])
+    if how == "none":
+        if norms.max() > RADIUS + _SLACK:
+            raise PoolError(
+                f"normalise='none' expects every row within the ball of radius {RADIUS}; row "
+                f"{int(norms.argmax())} has norm {norms.max():.4g}. Use normalise='ball'"
+            )
+        return matrix
+    size = norms.max() / RADIUS if how == "ball" else _diameter(matrix)
+    return matrix / size if size > 0 else matrix
+
+
+def _diameter(matrix: NDArray[np.float64]) -> float:
+    """Return the largest distance between two rows, in blocks so that memory stays flat."""
+    squares = np.einsum("kd,kd->k", matrix, matrix)
+    largest = 0.0
+    for start in range(0, len(matrix), _CHUNK):
+        block = matrix[start : start + _CHUNK]
+        gaps = squares[start : start + _CHUNK, None] + squares - 2.0 * (block @ matrix.T)
+        largest = max(largest, float(gaps.max()))
+    return float(np.sqrt(largest))

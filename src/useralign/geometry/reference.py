@@ -1,0 +1,125 @@
+"""The paper's own solver path, with cvxpy: the oracle in tests, the yardstick in benchmarks.
+
+As the paper's "Notes About the Solver" has it: every problem goes to CLARABEL with its default
+settings; when that fails to ECOS; then to SCS with eps 1e-6 and at most 50,000 iterations. Every
+challenger is one conic problem, and nothing is skipped or warm-started.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from useralign.errors import MissingExtraError, SolverError
+from useralign.geometry.engine import Engine
+from useralign.geometry.logistic import LOG2, loss
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from numpy.typing import NDArray
+
+_CHAIN: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("CLARABEL", {}),
+    ("ECOS", {}),
+    ("SCS", {"eps": 1e-6, "max_iters": 50_000}),
+)
+
+
+def _cvxpy() -> Any:
+    try:
+        import cvxpy  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise MissingExtraError("the reference backend", "reference") from None
+    return cvxpy
+
+
+class Reference(Engine):
+    """The paper's algorithm as the paper runs it: see `Engine` for the parameters."""
+
+    def __init__(
+        self, features: NDArray[np.float64], norm_bound: float, delta: float, cone: bool
+    ) -> None:
+        super().__init__(features, norm_bound, delta, cone)
+        self._cp = _cvxpy()
+        self._rows: list[NDArray[np.float64]] = []
+        self._estimate: NDArray[np.float64] | None = None
+
+    def add(self, winner: int, loser: int) -> None:
+        """Take in one answer."""
+        self._rows.append(self.features[winner] - self.features[loser])
+        self.count += 1
+        self._estimate = None
+
+    def estimate(self) -> NDArray[np.float64]:
+        """Return the norm-constrained MLE (Eq. 2), shape (d,)."""
+        if self._estimate is None:
+            theta = self._cp.Variable(self.features.shape[1])
+            if self.count:
+                total = self._cp.sum(self._cp.logistic(-(np.array(self._rows) @ theta)))
+                self._minimise(total, [self._cp.norm(theta, 2) <= self.norm_bound])
+                self._estimate = np.asarray(theta.value)
+            else:
+                self._estimate = np.zeros(self.features.shape[1])
+        return self._estimate
+
+    def challenge(self, incumbent: int, barred: Collection[int] = ()) -> tuple[int | None, float]:
+        """Find the challenger by solving for every candidate; see `Engine.challenge`."""
+        return self.choose(self.values(incumbent), barred)
+
+    def values(self, incumbent: int) -> NDArray[np.float64]:
+        """Return every candidate's value against the incumbent, shape (K,)."""
+        if self.cone and self.count and self._is_empty():
+            scores = self.scores()
+            return np.asarray(scores - scores[incumbent])
+        return np.array(
+            [
+                0.0 if k == incumbent else self._support(row - self.features[incumbent])
+                for k, row in enumerate(self.features)
+            ]
+        )
+
+    def _support(self, direction: NDArray[np.float64]) -> float:
+        theta = self._cp.Variable(self.features.shape[1])
+        return -self._minimise(-(direction @ theta), self._constraints(theta))
+
+    def _is_empty(self) -> bool:
+        """Check emptiness only where it can be: 0 is in the set while its loss is allowed."""
+        if self.count * LOG2 <= self._level():
+            return False
+        theta = self._cp.Variable(self.features.shape[1])
+        rows = np.array(self._rows)
+        total = self._cp.sum(self._cp.logistic(-(rows @ theta)))
+        inside = [self._cp.norm(theta, 2) <= self.norm_bound, rows @ theta >= 0]
+        return self._minimise(total, inside) > self._level()
+
+    def _level(self) -> float:
+        return self.level(loss(np.array(self._rows) @ self.estimate()))
+
+    def _constraints(self, theta: Any) -> list[Any]:
+        constraints = [self._cp.norm(theta, 2) <= self.norm_bound]
+        if self.count:
+            rows = np.array(self._rows)
+            total = self._cp.sum(self._cp.logistic(-(rows @ theta)))
+            constraints.append(total <= self._level())
+            if self.cone:
+                constraints.append(rows @ theta >= 0)
+        return constraints
+
+    def _minimise(self, objective: Any, constraints: list[Any]) -> float:
+        problem = self._cp.Problem(self._cp.Minimize(objective), constraints)
+        for solver, options in _CHAIN:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    problem.solve(solver=solver, **options)
+            except self._cp.error.SolverError:
+                continue
+            if problem.status in ("optimal", "optimal_inaccurate"):
+                return float(problem.value)
+        raise SolverError(
+            f"CLARABEL, ECOS and SCS all failed on a problem with {self.count} answers in "
+            f"{self.features.shape[1]} dimensions (last status: {problem.status})"
+        )
