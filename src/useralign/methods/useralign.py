@@ -1,0 +1,187 @@
+"""The paper's methods: UserAlign and UserAlign_loss (Algorithms 2 and 3).
+
+Each step fits the preference vector to the answers (Eq. 2), takes the candidate it likes best as
+the incumbent, and challenges it with the candidate that could be better than it by the most in
+the confidence set. The two differ in the set: UserAlign_loss uses the loss-based one (Eq. 3);
+UserAlign takes answers as consistent and cuts it with a half-space each (Eq. 4).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from useralign.errors import OptionError
+from useralign.geometry import ZERO, Engine, Exact, Reference
+from useralign.methods.base import (
+    DELTA,
+    NORM_BOUND,
+    Decision,
+    Method,
+    Run,
+    check_delta,
+    check_norm_bound,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BACKENDS: dict[str, type[Engine]] = {"exact": Exact, "reference": Reference}
+_REUSES = 200  # recorded answers in a row after which a pair is asked again after all
+
+
+class ConfidenceRun(Run):
+    """UserAlign or UserAlign_loss at work on one pool.
+
+    Parameters
+    ----------
+    method : UserAlignLoss
+    features : ndarray, shape (K, d)
+    seed : int
+    fixed_budget : bool
+    """
+
+    def __init__(
+        self, method: UserAlignLoss, features: NDArray[np.float64], seed: int, fixed_budget: bool
+    ) -> None:
+        super().__init__(features, seed, method.norm_bound)
+        self.method = method
+        self.fixed_budget = fixed_budget
+        self.engine = BACKENDS[method.backend](
+            features, method.norm_bound, method.delta, method.cone
+        )
+        self._known: dict[frozenset[int], int] = {}
+        self._decision: Decision | None = None
+
+    def add(self, first: int, second: int, winner: int) -> None:
+        """Take in the answer to one comparison."""
+        if not self.method.reask:
+            self.decide()  # so that recorded answers are reused at the same place in a replay
+        self.engine.add(winner, first + second - winner)
+        self._known[frozenset((first, second))] = winner
+        self._decision = None
+
+    def skip(self, first: int, second: int) -> None:
+        """Take in that the person does not want to be asked about this pair."""
+        if not self.method.reask:
+            self.decide()
+        super().skip(first, second)
+        self._decision = None
+
+    def decide(self) -> Decision:
+        """Run lines 6 to 12 of Algorithm 2, reusing recorded answers unless `reask` is set."""
+        if self._decision is None:
+            for _ in range(_REUSES):
+                decision = self._select()
+                winner = self._recorded(decision)
+                if winner is None:
+                    break
+                self.engine.add(winner, decision.first + (decision.second or 0) - winner)
+            self._decision = decision
+        return self._decision
+
+    def scores(self) -> NDArray[np.float64]:
+        """Return `<theta, phi_k>` under the estimate, shape (K,)."""
+        return self.engine.scores()
+
+    def possible(self) -> NDArray[np.bool_]:
+        """Tell for every candidate whether the confidence set lets it beat the incumbent."""
+        incumbent = self.best()
+        result = self.engine.values(incumbent) > ZERO * self.norm_bound
+        result[incumbent] = True
+        return result
+
+    def _select(self) -> Decision:
+        """Select the incumbent and its challenger, and compute the bound (lines 7 to 9)."""
+        incumbent = self.best()
+        barred = [k for pair in self.barred if incumbent in pair for k in pair if k != incumbent]
+        challenger, bound = self.engine.challenge(incumbent, barred)
+        if not self.engine.count and bound > 0:
+            bound = self.norm_bound  # B(0) = S: nothing is known but the a-priori bound
+        if challenger is None and self.fixed_budget:
+            challenger = self._iid_challenger(incumbent, barred)
+        return Decision(incumbent, challenger, bound)
+
+    def _iid_challenger(self, incumbent: int, barred: list[int]) -> int | None:
+        """Draw a challenger uniformly from the others (footnote 2)."""
+        closed = {incumbent, *barred}
+        if not self.method.reask:
+            closed.update(*(pair for pair in self._known if incumbent in pair))
+        others = [k for k in range(len(self.features)) if k not in closed]
+        if not others:
+            return None
+        return others[int(self.generator(self.engine.count, purpose=1).integers(len(others)))]
+
+    def _recorded(self, decision: Decision) -> int | None:
+        """Return the answer on record for this pair if it is to be used instead of asking."""
+        if self.method.reask or decision.second is None:
+            return None
+        return self._known.get(frozenset((decision.first, decision.second)))
+
+
+class UserAlignLoss(Method):
+    """UserAlign_loss: the theoretical framework, for users who answer at random around a taste.
+
+    Parameters
+    ----------
+    norm_bound : float
+        S, the largest norm of a preference vector.
+    delta : float
+        The confidence set holds the truth with probability at least 1 - delta.
+    backend : {"exact", "reference"}
+        Our solver, or the paper's with cvxpy.
+    """
+
+    name: ClassVar[str] = "useralign_loss"
+    cone: ClassVar[bool] = False
+    reask: bool = True
+
+    def __init__(
+        self, *, norm_bound: float = NORM_BOUND, delta: float = DELTA, backend: str = "exact"
+    ) -> None:
+        self.norm_bound = check_norm_bound(norm_bound)
+        self.delta = check_delta(delta)
+        if backend not in BACKENDS:
+            raise OptionError(f"backend={backend!r} is not known; expected one of {[*BACKENDS]}")
+        self.backend = backend
+
+    def start(
+        self, features: NDArray[np.float64], seed: int, *, fixed_budget: bool = False
+    ) -> ConfidenceRun:
+        """Begin on a pool; see `Method.start`."""
+        return ConfidenceRun(self, features, seed, fixed_budget)
+
+    def options(self) -> dict[str, Any]:
+        """Return the constructor's arguments, as plain data."""
+        return {"norm_bound": self.norm_bound, "delta": self.delta, "backend": self.backend}
+
+
+class UserAlign(UserAlignLoss):
+    """UserAlign: answers are consistent, so each cuts the possible preferences by a half-space.
+
+    Parameters
+    ----------
+    norm_bound, delta, backend
+        As for `UserAlignLoss`.
+    reask : bool
+        The algorithm sometimes selects a pair that was answered before. True asks again, as the
+        paper's costs imply; False takes the recorded answer, at no cost to the person.
+    """
+
+    name: ClassVar[str] = "useralign"
+    cone: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        norm_bound: float = NORM_BOUND,
+        delta: float = DELTA,
+        backend: str = "exact",
+        reask: bool = False,
+    ) -> None:
+        super().__init__(norm_bound=norm_bound, delta=delta, backend=backend)
+        self.reask = bool(reask)
+
+    def options(self) -> dict[str, Any]:
+        """Return the constructor's arguments, as plain data."""
+        return {**super().options(), "reask": self.reask}
