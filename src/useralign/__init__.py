@@ -1,0 +1,51 @@
+"""Ask a question, compare a few answers, get the one that fits you.
+
+    import useralign as ua
+
+    pool = ua.Pool.from_texts("What should I cook for dinner tonight?", texts)
+    session = ua.Session(pool)
+    while (pair := session.ask()) is not None:
+        session.tell(pair.first)  # or pair.second: whichever the person likes better
+    print(session.best.text)
+
+The method is that of "Inference-Time Personalized Alignment with a Few User Preference Queries"
+(NeurIPS 2025).
+"""
+
+from useralign.errors import (
+    AnswerError,
+    FileFormatError,
+    InputError,
+    MissingExtraError,
+    ModelError,
+    OptionError,
+    PoolError,
+    SessionStateError,
+    SolverError,
+    UseralignError,
+)
+from useralign.methods import Method, methods
+from useralign.pool import Candidate, Pool
+from useralign.session import Answer, Comparison, Session
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Answer",
+    "AnswerError",
+    "Candidate",
+    "Comparison",
+    "FileFormatError",
+    "InputError",
+    "Method",
+    "MissingExtraError",
+    "ModelError",
+    "OptionError",
+    "Pool",
+    "PoolError",
+    "Session",
+    "SessionStateError",
+    "SolverError",
+    "UseralignError",
+    "methods",
+]

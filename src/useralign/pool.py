@@ -1,0 +1,306 @@
+"""A pool: one question, the candidate answers to it, and their features."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from useralign.errors import FileFormatError, PoolError
+from useralign.files import read_json, write_json
+from useralign.geometry.features import as_matrix, normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from useralign.embedders import Embedder
+
+FORMAT = "useralign-pool/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One possible answer.
+
+    Parameters
+    ----------
+    text : str
+        The answer, or for an image what it shows.
+    image : str, optional
+        Path of an image file, for candidates that are pictures.
+    id : str, optional
+        A name that is stable across runs; the pool gives `c0`, `c1`, ... where there is none.
+    source : str, optional
+        How it came to be: `"unbiased"`, `"interest"`, `"given"`, ...
+    interest : str, optional
+        The interest that an answer was written for.
+    meta : mapping
+        Anything else worth keeping: prompt, model, usage, ... Must be JSON-able to be saved.
+    index : int
+        Its place in the pool; set by the pool.
+    """
+
+    text: str = ""
+    image: str | None = None
+    id: str | None = None
+    source: str | None = None
+    interest: str | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    index: int = -1
+
+    def __str__(self) -> str:
+        return self.text or self.image or f"candidate {self.index}"
+
+    @property
+    def label(self) -> str:
+        """Its id if it has one, else its place in the pool."""
+        return self.id or f"c{self.index}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return its fields but the index, without those that are empty."""
+        return {k: v for k, v in asdict(self).items() if k != "index" and v not in (None, "", {})}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Candidate:
+        """Build a candidate from `to_dict`'s form; unknown keys go to `meta`."""
+        known = {f.name for f in fields(cls)} - {"index", "meta"}
+        extra = {k: v for k, v in data.items() if k not in known and k != "meta"}
+        chosen = {k: v for k, v in data.items() if k in known}
+        return cls(**chosen, meta={**data.get("meta", {}), **extra})
+
+
+class _Numbered(Sequence[Candidate]):
+    """Candidates that have nothing but a number, made when looked at: a million cost nothing."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Candidate: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Candidate]: ...
+    def __getitem__(self, index: int | slice) -> Candidate | Sequence[Candidate]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(self._count))]
+        place = range(self._count)[index]
+        return Candidate(id=f"c{place}", index=place)
+
+
+class Pool:
+    """A question, its candidate answers and their features.
+
+    Parameters
+    ----------
+    question : str
+        What was asked.
+    candidates : sequence of Candidate
+        The possible answers. Plain strings are taken as texts.
+    features : array_like, shape (K, d)
+        One row a candidate.
+    baseline : Candidate or str, optional
+        The answer that the model gives without personalisation (temperature 0). It is what
+        win-rates are measured against; it is never asked about.
+    normalise : {"ball", "unit", "diameter", "none"}
+        How `features` come into the ball of radius 0.5; see `useralign.geometry.normalise`.
+    embedder : str, optional
+        Which embedder made the features, for the record.
+    meta : mapping, optional
+        Anything else worth keeping with the pool.
+
+    Attributes
+    ----------
+    raw_features : ndarray, shape (K, d)
+        The features as given.
+    features : ndarray, shape (K, d)
+        The features that methods see: normalised and read-only.
+    """
+
+    def __init__(
+        self,
+        question: str,
+        candidates: Sequence[Candidate | str],
+        features: ArrayLike,
+        baseline: Candidate | str | None = None,
+        *,
+        normalise: str = "ball",
+        embedder: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> None:
+        if len(candidates) == 0:
+            raise PoolError("the pool is empty: at least one candidate is needed")
+        matrix = as_matrix(features)
+        if len(matrix) != len(candidates):
+            raise PoolError(
+                f"{len(candidates)} candidates but {len(matrix)} rows of features; "
+                "give one row a candidate, in the same order"
+            )
+        self.question = question
+        self.candidates = _indexed(candidates)
+        self.baseline = Candidate(text=baseline) if isinstance(baseline, str) else baseline
+        self.normalise = normalise
+        self.embedder = embedder
+        self.meta: dict[str, Any] = dict(meta or {})
+        self.raw_features: NDArray[np.float64] = matrix
+        self.features: NDArray[np.float64] = _normalised(matrix, normalise)
+
+    @classmethod
+    def from_texts(
+        cls,
+        question: str,
+        texts: Sequence[str | Candidate],
+        *,
+        baseline: str | Candidate | None = None,
+        embedder: str | Embedder | None = None,
+        normalise: str = "unit",
+    ) -> Pool:
+        """Build a pool of texts and embed them.
+
+        Parameters
+        ----------
+        question : str
+        texts : sequence of str or Candidate
+        baseline : str or Candidate, optional
+        embedder : str or Embedder, optional
+            A registered name or an object; the default embedder when not given.
+        normalise : str
+            `"unit"`, as the paper does with embeddings.
+        """
+        from useralign.embedders import embedder_for  # noqa: PLC0415 - a layer for texts only
+
+        if len(texts) == 0:
+            raise PoolError("the pool is empty: at least one text is needed")
+        candidates = [Candidate(text=t, source="given") if isinstance(t, str) else t for t in texts]
+        if empty := [i for i, c in enumerate(candidates) if not c.text.strip()]:
+            raise PoolError(f"text {empty[0]} is empty; leave it out or give its text")
+        chosen = embedder_for(embedder)
+        features = chosen.embed_texts([candidate.text for candidate in candidates])
+        return cls(
+            question, candidates, features, baseline, normalise=normalise, embedder=chosen.name
+        )
+
+    @classmethod
+    def from_features(cls, features: ArrayLike, *, question: str = "", **options: Any) -> Pool:
+        """Build a pool of numbered candidates, for those who have features and nothing else.
+
+        Parameters
+        ----------
+        features : array_like, shape (K, d)
+        question : str
+        **options
+            As for `Pool`.
+        """
+        matrix = as_matrix(features)
+        return cls(question, _Numbered(len(matrix)), matrix, **options)
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return iter(self.candidates)
+
+    def __getitem__(self, index: int) -> Candidate:
+        return self.candidates[index]
+
+    def __repr__(self) -> str:
+        return f"Pool({self.question!r}, {len(self)} candidates, {self.dimension}-d)"
+
+    @property
+    def dimension(self) -> int:
+        """The number d of features a candidate."""
+        return int(self.features.shape[1])
+
+    @property
+    def fingerprint(self) -> str:
+        """A short hash of the question and the features: sessions use it to know their pool."""
+        digest = hashlib.sha256(self.question.encode())
+        digest.update(str(self.features.shape).encode())
+        digest.update(self.features.tobytes())
+        return digest.hexdigest()[:16]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the pool as plain data; features are kept to the last bit."""
+        return {
+            "format": FORMAT,
+            "question": self.question,
+            "baseline": self.baseline.to_dict() if self.baseline else None,
+            "candidates": [candidate.to_dict() for candidate in self.candidates],
+            "embedder": self.embedder,
+            "normalise": self.normalise,
+            "meta": self.meta,
+            "features": {
+                "shape": list(self.raw_features.shape),
+                "dtype": "<f8",
+                "base64": base64.b64encode(self.raw_features.astype("<f8").tobytes()).decode(),
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Pool:
+        """Build a pool from `to_dict`'s form.
+
+        Raises
+        ------
+        FileFormatError
+            If something that belongs there is missing or of another form.
+        """
+        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+            got = data.get("format") if isinstance(data, Mapping) else type(data).__name__
+            raise FileFormatError(
+                f"not a pool of this version: expected format {FORMAT!r}, "
+                f"got {got!r}. Make it anew with `useralign pool`"
+            )
+        try:
+            packed = data["features"]
+            raw = np.frombuffer(base64.b64decode(packed["base64"]), dtype="<f8")
+            features = raw.reshape(packed["shape"])
+            baseline = data.get("baseline")
+            return cls(
+                data["question"],
+                [Candidate.from_dict(item) for item in data["candidates"]],
+                features,
+                Candidate.from_dict(baseline) if baseline else None,
+                normalise=data["normalise"],
+                embedder=data.get("embedder"),
+                meta=data.get("meta"),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FileFormatError(f"the pool's data are damaged: {error!r}") from error
+
+    def save(self, path: str | Path) -> Path:
+        """Write the pool to one JSON file and return its path; never leaves half a file."""
+        return write_json(path, self.to_dict())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Pool:
+        """Read a pool that `save` wrote."""
+        try:
+            return cls.from_dict(read_json(path))
+        except FileFormatError as error:
+            raise FileFormatError(f"{path}: {error}") from error
+
+
+def _indexed(candidates: Sequence[Candidate | str]) -> Sequence[Candidate]:
+    if isinstance(candidates, _Numbered):
+        return candidates
+    return tuple(
+        Candidate(text=item, index=index) if isinstance(item, str) else replace(item, index=index)
+        for index, item in enumerate(candidates)
+    )
+
+
+def _normalised(matrix: NDArray[np.float64], how: str) -> NDArray[np.float64]:
+    result = normalise(matrix, how)
+    if result is matrix:
+        result = matrix.view()
+    result.flags.writeable = False
+    return result

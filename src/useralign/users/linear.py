@@ -1,0 +1,92 @@
+"""Users whose taste is linear in the features: consistent, or noisy as in the BTL model."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from useralign.errors import OptionError
+from useralign.users.base import User
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from useralign.pool import Candidate, Pool
+    from useralign.session import Comparison
+
+
+class LinearUser(User):
+    """A user with utilities `<theta, phi>`.
+
+    Parameters
+    ----------
+    pool : Pool
+    theta : array_like, shape (d,), optional
+        The preference vector; when not given, uniform on the sphere of radius `norm_bound`.
+    seed : int
+        For that draw and for the answers.
+    norm_bound : float
+        S.
+    baseline_features : array_like, shape (d,), optional
+        The baseline's features, in the pool's scale, for win-rates.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        theta: ArrayLike | None = None,
+        *,
+        seed: int = 0,
+        norm_bound: float = 3.0,
+        baseline_features: ArrayLike | None = None,
+    ) -> None:
+        self.generator = np.random.default_rng([seed, 7])
+        if theta is None:
+            direction = self.generator.normal(size=pool.dimension)
+            theta = direction * (norm_bound / np.linalg.norm(direction))
+        self.theta: NDArray[np.float64] = np.asarray(theta, dtype=np.float64)
+        if self.theta.shape != (pool.dimension,):
+            raise OptionError(
+                f"theta must have shape ({pool.dimension},), one number a feature of the pool; "
+                f"got {self.theta.shape}"
+            )
+        self.utilities: NDArray[np.float64] = pool.features @ self.theta
+        self.baseline_utility = 0.0
+        if baseline_features is not None:
+            self.baseline_utility = float(np.asarray(baseline_features) @ self.theta)
+
+    def utility(self, candidate: Candidate) -> float:
+        """Return what a candidate is worth; one outside the pool (index -1) is the baseline."""
+        if candidate.index < 0:
+            return self.baseline_utility
+        return float(self.utilities[candidate.index])
+
+
+class Consistent(LinearUser):
+    """Always takes the better one; ties go to the first. Parameters as for `LinearUser`."""
+
+    def prefers(self, first: Candidate, second: Candidate) -> float:
+        """Return 1 if `first` is at least as good, else 0."""
+        return float(self.utility(first) >= self.utility(second))
+
+    def choose(self, pair: Comparison) -> Candidate:
+        """Return the better candidate of a comparison."""
+        return pair.first if self.prefers(pair.first, pair.second) else pair.second
+
+
+class BTL(LinearUser):
+    """Takes the better one with probability `1 / (1 + exp(-difference))` (section 4).
+
+    Parameters as for `LinearUser`.
+    """
+
+    def prefers(self, first: Candidate, second: Candidate) -> float:
+        """Return the probability that `first` is chosen."""
+        return 1.0 / (1.0 + math.exp(self.utility(second) - self.utility(first)))
+
+    def choose(self, pair: Comparison) -> Candidate:
+        """Draw the answer to a comparison."""
+        lucky = self.generator.random() < self.prefers(pair.first, pair.second)
+        return pair.first if lucky else pair.second
