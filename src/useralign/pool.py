@@ -114,6 +114,8 @@ class Pool:
         How `features` come into the ball of radius 0.5; see `useralign.geometry.normalise`.
     embedder : str, optional
         Which embedder made the features, for the record.
+    baseline_features : array_like, shape (d,), optional
+        The baseline's own features; `pool.baseline_features` has them in the scale of `features`.
     meta : mapping, optional
         Anything else worth keeping with the pool.
 
@@ -134,6 +136,7 @@ class Pool:
         *,
         normalise: str = "ball",
         embedder: str | None = None,
+        baseline_features: ArrayLike | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
         if len(candidates) == 0:
@@ -152,6 +155,7 @@ class Pool:
         self.meta: dict[str, Any] = dict(meta or {})
         self.raw_features: NDArray[np.float64] = matrix
         self.features: NDArray[np.float64] = _normalised(matrix, normalise)
+        self.raw_baseline_features = self._checked_row(baseline_features)
 
     @classmethod
     def from_texts(
@@ -220,6 +224,27 @@ class Pool:
         return int(self.features.shape[1])
 
     @property
+    def baseline_features(self) -> NDArray[np.float64] | None:
+        """The baseline's features in the scale of `features`, shape (d,); None if not given."""
+        row = self.raw_baseline_features
+        if row is None:
+            return None
+        if self.normalise == "unit":
+            return normalise(row[None, :], "unit")[0]
+        largest = float(np.abs(self.raw_features).max())
+        return row * (float(np.abs(self.features).max()) / largest) if largest else row
+
+    def _checked_row(self, row: ArrayLike | None) -> NDArray[np.float64] | None:
+        if row is None:
+            return None
+        matrix = as_matrix([row])
+        if matrix.shape[1] != self.dimension:
+            raise PoolError(
+                f"the baseline has {matrix.shape[1]} features, the candidates {self.dimension}"
+            )
+        return matrix[0]
+
+    @property
     def fingerprint(self) -> str:
         """A short hash of the question and the features: sessions use it to know their pool."""
         digest = hashlib.sha256(self.question.encode())
@@ -237,6 +262,9 @@ class Pool:
             "embedder": self.embedder,
             "normalise": self.normalise,
             "meta": self.meta,
+            "baseline_features": None
+            if self.raw_baseline_features is None
+            else self.raw_baseline_features.tolist(),
             "features": {
                 "shape": list(self.raw_features.shape),
                 "dtype": "<f8",
@@ -271,6 +299,7 @@ class Pool:
                 Candidate.from_dict(baseline) if baseline else None,
                 normalise=data["normalise"],
                 embedder=data.get("embedder"),
+                baseline_features=data.get("baseline_features"),
                 meta=data.get("meta"),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -29,8 +29,6 @@ class LinearUser(User):
         For that draw and for the answers.
     norm_bound : float
         S.
-    baseline_features : array_like, shape (d,), optional
-        The baseline's features, in the pool's scale, for win-rates.
     """
 
     def __init__(
@@ -40,7 +38,6 @@ class LinearUser(User):
         *,
         seed: int = 0,
         norm_bound: float = 3.0,
-        baseline_features: ArrayLike | None = None,
     ) -> None:
         self.generator = np.random.default_rng([seed, 7])
         if theta is None:
@@ -53,13 +50,16 @@ class LinearUser(User):
                 f"got {self.theta.shape}"
             )
         self.utilities: NDArray[np.float64] = pool.features @ self.theta
-        self.baseline_utility = 0.0
-        if baseline_features is not None:
-            self.baseline_utility = float(np.asarray(baseline_features) @ self.theta)
+        row = pool.baseline_features
+        self.baseline_utility = None if row is None else float(row @ self.theta)
 
     def utility(self, candidate: Candidate) -> float:
         """Return what a candidate is worth; one outside the pool (index -1) is the baseline."""
         if candidate.index < 0:
+            if self.baseline_utility is None:
+                raise OptionError(
+                    "the pool has no baseline_features, so the baseline has no utility"
+                )
             return self.baseline_utility
         return float(self.utilities[candidate.index])
 
