@@ -1,0 +1,104 @@
+"""A service on the loopback that misbehaves on request."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+def chat(content: object = "A walk.", **more: Any) -> dict[str, Any]:
+    """Write a chat completion as a service would."""
+    message = {"role": "assistant", "content": content} | more.pop("message", {})
+    choice = {"index": 0, "message": message, "finish_reason": more.pop("finish", "stop")}
+    usage = {"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 14}
+    return {"model": "gpt-4o-2024-08-06", "choices": [choice], "usage": usage} | more
+
+
+class Reply:
+    """One answer of the scripted service."""
+
+    def __init__(
+        self,
+        body: object = None,
+        status: int = 200,
+        *,
+        headers: dict[str, str] | None = None,
+        delay: float = 0.0,
+        cut: bool = False,
+    ) -> None:
+        self.raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.status = status
+        self.headers = headers or {}
+        self.delay = delay
+        self.cut = cut
+
+
+class ScriptedService(ThreadingHTTPServer):
+    """A service that gives the replies it is told to, in order; the last one for ever."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.replies: list[Reply] = []
+        self.requests: list[dict[str, Any]] = []
+        self.paths: list[str] = []
+        self.keys: list[str | None] = []
+        self.times: list[float] = []
+        self.lock = threading.Lock()
+        self.running = 0
+        self.busiest = 0
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: a client that goes away is what these tests are about."""
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def will(self, *replies: Reply) -> None:
+        self.replies = list(replies)
+
+    def next_reply(self) -> Reply:
+        return self.replies[min(len(self.requests), len(self.replies)) - 1]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: ScriptedService
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        with self.server.lock:
+            self.server.requests.append(json.loads(body))
+            self.server.paths.append(self.path)
+            self.server.keys.append(self.headers.get("Authorization"))
+            self.server.times.append(time.monotonic())
+            reply = self.server.next_reply()
+            self.server.running += 1
+            self.server.busiest = max(self.server.busiest, self.server.running)
+        try:
+            time.sleep(reply.delay)
+            self._send(reply)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
+        finally:
+            with self.server.lock:
+                self.server.running -= 1
+
+    def _send(self, reply: Reply) -> None:
+        self.send_response(reply.status)
+        headers = {"Content-Type": "application/json"} | reply.headers
+        for name, value in headers.items():
+            self.send_header(name, value)
+        # A connection that is cut promises more than it brings.
+        self.send_header("Content-Length", str(len(reply.raw) + (100 if reply.cut else 0)))
+        self.end_headers()
+        self.wfile.write(reply.raw)
+        self.close_connection = reply.cut
+
+    def log_message(self, *_: object) -> None:
+        pass
