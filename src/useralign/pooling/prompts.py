@@ -1,0 +1,104 @@
+"""Every prompt that pools are made with, in one place.
+
+A question and an interest are a person's data, not instructions of ours: they stand between triple
+quotes, which they cannot close.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SYSTEM = (
+    "You answer a person's question with one concrete suggestion that they can act on. The "
+    "question stands between triple quotes. Write two or three plain, complete sentences: name "
+    "the suggestion, then say what makes it a good one. No list, no heading, no introduction, and "
+    "no question in return."
+)
+CONCISE = (
+    "You answer a question with one concrete, named choice and the reason for it, in one complete "
+    "sentence of 12 to 30 words: the choice first, in specific words, then because and why. Choose "
+    "one thing only. No list, no introduction, and no question in return."
+)
+REASONING = (
+    "You think of the different people who might ask a question, and of what they care about. You "
+    "reply with JSON only."
+)
+
+
+def quoted(text: str) -> str:
+    """Put a person's text between triple quotes; triple quotes within it become single ones."""
+    inner = text.strip()
+    while '"""' in inner:
+        inner = inner.replace('"""', "'''")
+    return f'"""\n{inner}\n"""'
+
+
+def unbiased(question: str) -> str:
+    """Return the prompt that has the question and nothing else."""
+    return f"Question:\n{quoted(question)}"
+
+
+def for_interest(question: str, interest: str) -> str:
+    """Return the prompt for an answer that suits one interest."""
+    return (
+        f"Question:\n{quoted(question)}\n\n"
+        f"About the person who asks:\n{quoted(interest)}\n\n"
+        "Answer the question so that it suits this person, without repeating what you know of them."
+    )
+
+
+def interests(question: str, count: int, known: Sequence[str] = ()) -> str:
+    """Return the prompt that asks for interests, as JSON.
+
+    Parameters
+    ----------
+    question : str
+    count : int
+        How many to ask for.
+    known : sequence of str
+        Those already there, which are not to be repeated.
+    """
+    people = (
+        f"Think of {count} people who ask this, as different from each other as you can. For "
+        "each, describe in two to eight words the person, not the answer: the one interest, taste "
+        'or circumstance that would most change what suits them, such as "loves old jazz '
+        'records", "has two small children" or "is short of money".'
+    )
+    form = (
+        f'Reply with a JSON array of {count} strings under the key "interests":\n'
+        '{"interests": ["...", "..."]}'
+    )
+    lines = [f"Question:\n{quoted(question)}", people, form]
+    if known:
+        lines.insert(2, f"Leave out these and anything like them:\n{quoted('; '.join(known))}")
+    return "\n\n".join(lines)
+
+
+def interests_schema(count: int) -> Mapping[str, Any]:
+    """Return the JSON schema of the reply to `interests`.
+
+    The array is wrapped in an object because some services enforce schemas of objects only.
+    """
+    array = {
+        "type": "array",
+        "items": {"type": "string"},
+        "minItems": count,
+        "maxItems": count,
+    }
+    return {
+        "type": "object",
+        "properties": {"interests": array},
+        "required": ["interests"],
+        "additionalProperties": False,
+    }
+
+
+def picture(question: str, interest: str | None = None) -> str:
+    """Return the prompt for one picture, for an interest if there is one."""
+    prompt = f"Make one picture that answers this request:\n{quoted(question)}"
+    if interest is None:
+        return prompt
+    return f"{prompt}\n\nMake it for this person:\n{quoted(interest)}"

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from useralign import Pool
+from useralign.errors import FileFormatError
+from useralign.pooling import read_pool
+
+from .conftest import QUESTION, Fingerprints, png
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXTS = ["Cook ramen.", "Bake a pie, slowly.", "Order “sushi”."]
+
+
+def written(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def read(path: Path) -> Pool:
+    return read_pool(path, QUESTION, Fingerprints())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "\n".join(TEXTS),
+        "\r\n".join(TEXTS) + "\r\n\r\n",
+        "\ufeff" + "\n".join(TEXTS),
+        "\n\n" + "\n".join(TEXTS),
+        "\n\n".join(TEXTS),
+        "Cook\nramen.\n\nBake a pie,\nslowly.\n\n\nOrder “sushi”.",
+    ],
+)
+def test_text_files(tmp_path: Path, content: str) -> None:
+    pool = read(written(tmp_path, "pool.txt", content))
+    assert [c.text for c in pool] == TEXTS
+    assert pool.question == QUESTION
+    assert {c.source for c in pool} == {"given"}
+    assert pool.embedder == "fingerprints-32"
+
+
+def test_jsonl_of_strings_and_objects(tmp_path: Path) -> None:
+    rows = ["Cook ramen.", {"text": "Bake a pie.", "id": 7, "source": "web", "calories": 400}]
+    content = "\n".join(map(json.dumps, rows)) + "\n\n"
+    pool = read(written(tmp_path, "pool.jsonl", content))
+    assert [c.text for c in pool] == ["Cook ramen.", "Bake a pie."]
+    assert pool[1].id == "7"
+    assert pool[1].source == "web"
+    assert pool[1].meta == {"calories": 400}
+
+
+def test_features_in_a_file_need_no_embedder(tmp_path: Path) -> None:
+    rows = [{"text": "a b", "features": [0, 1]}, {"text": "c d", "features": [1, 0.5]}]
+    pool = read_pool(written(tmp_path, "p.jsonl", "\n".join(map(json.dumps, rows))))
+    np.testing.assert_array_equal(pool.raw_features, [[0, 1], [1, 0.5]])
+    assert pool.embedder is None
+    assert pool.normalise == "ball"
+
+
+def test_csv(tmp_path: Path) -> None:
+    content = 'id,text,f1,f0,price\nx,"Cook, then eat.",1,2,9\ny,"Bake\na pie.",3,4,\n'
+    pool = read_pool(written(tmp_path, "pool.csv", content))
+    assert [c.text for c in pool] == ["Cook, then eat.", "Bake\na pie."]
+    assert [c.id for c in pool] == ["x", "y"]
+    np.testing.assert_array_equal(pool.raw_features, [[2, 1], [4, 3]])
+    assert pool[0].meta == {"price": "9"}
+    assert pool[1].meta == {}
+
+
+def test_a_folder_of_texts(tmp_path: Path) -> None:
+    for name, text in zip("abc", TEXTS, strict=True):
+        written(tmp_path, f"{name}.txt", text + "\n")
+    written(tmp_path, ".hidden", "x")
+    written(tmp_path, "notes.md", "x")
+    pool = read(tmp_path)
+    assert [(c.id, c.text) for c in pool] == list(zip("abc", TEXTS, strict=True))
+    assert pool.meta["notes"] == ["not read: notes.md"]
+
+
+def test_a_folder_of_pictures(tmp_path: Path) -> None:
+    for shade in (1, 2, 3):
+        written(tmp_path, f"p{shade}.PNG", png(shade))
+    written(tmp_path, "p2.txt", "a red door")
+    pool = read(tmp_path)
+    assert [c.id for c in pool] == ["p1", "p2", "p3"]
+    assert [c.text for c in pool] == ["", "a red door", ""]
+    assert pool[0].image == str(tmp_path / "p1.PNG")
+    assert pool.meta["kind"] == "image"
+
+
+def test_pictures_named_in_a_table(tmp_path: Path) -> None:
+    written(tmp_path, "a.png", png(1))
+    written(tmp_path, "b.png", png(2))
+    pool = read(written(tmp_path, "pool.csv", "image\na.png\nb.png\n"))
+    assert [c.image for c in pool] == [str(tmp_path / "a.png"), str(tmp_path / "b.png")]
+
+
+def test_a_saved_pool(tmp_path: Path) -> None:
+    path = Pool("Old?", ["a", "b"], np.eye(2)).save(tmp_path / "pool.json")
+    assert read_pool(path).question == "Old?"
+    assert read_pool(path, "New?").question == "New?"
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(FileFormatError, match=r"pool\.json: is not JSON, or was cut short"):
+        read_pool(path)
+
+
+def test_duplicates_are_reported_and_stay(tmp_path: Path) -> None:
+    content = "Cook ramen.\nBake a pie.\ncook RAMEN\n"
+    pool = read(written(tmp_path, "pool.txt", content))
+    assert len(pool) == 3
+    twins = {"first": "c0", "second": "c2", "similarity": 1.0}
+    assert pool.meta["near_duplicates"] == [twins]
+
+
+BAD: list[tuple[str, str | bytes, str]] = [
+    ("p.txt", "", "is empty"),
+    ("p.txt", "\n \n", "is empty"),
+    ("p.txt", b"fine\n\xff\xfe\n", r"p\.txt, line 2: is not UTF-8"),
+    ("p.txt", b"a\nb\x00c", "line 2: is not text"),
+    ("p.doc", "x", "expected .json, .txt, .jsonl, .csv"),
+    ("p.jsonl", '"a"\n{"text": "b', "line 2: is not JSON, or was cut short"),
+    ("p.jsonl", '"a"\n[1]', "line 2: expected a string or an object"),
+    ("p.jsonl", '{"id": "x"}', "line 1: expected a text or an image"),
+    ("p.jsonl", '{"text": ""}', "line 1: expected a text or an image"),
+    ("p.jsonl", '{"text": 3}', "line 1: text must be a text; got 3"),
+    ("p.jsonl", '{"text": "a", "meta": 3}', "meta must be an object"),
+    ("p.jsonl", '{"text": "a", "id": "x"}\n{"text": "b", "id": "x"}', "line 2: the id 'x'"),
+    ("p.jsonl", '{"text": "a", "features": [1]}\n"b"', "line 2: has 0 features"),
+    ("p.jsonl", '{"text": "a", "features": [1]}\n{"text": "b", "features": [1, 2]}', "has 2 feat"),
+    ("p.jsonl", '{"text": "a", "features": ["x"]}', "finite numbers"),
+    ("p.jsonl", '{"text": "a", "features": [NaN]}', "finite numbers"),
+    ("p.jsonl", '{"text": "a", "features": []}', "finite numbers"),
+    ("p.jsonl", '{"text": "a", "features": 4}', "finite numbers"),
+    ("p.jsonl", '{"image": "none.png"}', "there is no image"),
+    ("p.jsonl", "[" * 100_000, "is not JSON"),
+    ("p.csv", "", "line 1: expected a column named text"),
+    ("p.csv", "answer\na\n", "found answer"),
+    ("p.csv", "text\n", "is empty"),
+    ("p.csv", "text,text\na,b\n", "named twice"),
+    ("p.csv", "text,f0\na\n", "line 2: has 1 cells, expected 2"),
+    ("p.csv", "text,f0,f2\na,1,2\n", "f1 is missing"),
+    ("p.csv", "text,f0\na,x\n", "line 2: features must be finite"),
+    ("p.csv", 'text\n"cut sho', "is not CSV"),
+    ("p.csv", "id,text\nx,\n", "line 2: expected a text"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "says"), BAD)
+def test_bad_files(tmp_path: Path, name: str, content: str | bytes, says: str) -> None:
+    with pytest.raises(FileFormatError, match=says):
+        read(written(tmp_path, name, content))
+
+
+def test_bad_folders(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match="no such file"):
+        read(tmp_path / "nothing")
+    with pytest.raises(FileFormatError, match="is empty"):
+        read(tmp_path)
+    written(tmp_path, "a.png", png(1)[:20])
+    with pytest.raises(FileFormatError, match=r"a\.png: damaged"):
+        read(tmp_path)
+    written(tmp_path, "a.png", png(1))
+    written(tmp_path, "b.txt", "astray")
+    with pytest.raises(FileFormatError, match=r"b\.txt"):
+        read(tmp_path)
+    (tmp_path / "a.png").unlink()
+    written(tmp_path, "c.txt", " ")
+    with pytest.raises(FileFormatError, match=r"c\.txt: is empty"):
+        read(tmp_path)
+
+
+def test_some_pictures_are_not_enough(tmp_path: Path) -> None:
+    written(tmp_path, "a.png", png(1))
+    with pytest.raises(FileFormatError, match="1 of 2 candidates have an image"):
+        read(written(tmp_path, "p.jsonl", '{"image": "a.png"}\n"b"'))
