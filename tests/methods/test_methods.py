@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.conftest import gaussian_features
 
 import useralign as ua
+from tests.conftest import gaussian_features
 from useralign.methods import method_for
 from useralign.methods.conformance import check_method
 from useralign.users import BTL, Consistent, converse

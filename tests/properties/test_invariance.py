@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ortho_group
-from tests.conftest import gaussian_features
 
 import useralign as ua
+from tests.conftest import gaussian_features
 from useralign.geometry import Exact
 from useralign.users import BTL, Consistent, converse
 

@@ -1,0 +1,24 @@
+"""The command line: one module a command group, imported when it is used.
+
+`main` is the only place where an error becomes a message and an exit code: 1 for anything in
+useralign's own error tree, 2 for wrong usage, 130 for Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line."""
+    from useralign.cli.app import app
+    from useralign.errors import UseralignError
+
+    try:
+        app()
+    except UseralignError as error:
+        sys.stderr.write(f"useralign: {error}\n")
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.stderr.write("\nuseralign: stopped\n")
+        sys.exit(130)

@@ -1,0 +1,41 @@
+"""All commands under one roof."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from useralign import __version__
+from useralign.cli import ask, doctor, models, pool
+
+app = typer.Typer(
+    name="useralign",
+    help="Ask a question, compare a few answers, get the one that fits you.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"useralign {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Ask a question, compare a few answers, get the one that fits you."""
+
+
+app.command()(ask.ask)
+app.add_typer(pool.app, name="pool")
+app.add_typer(models.app, name="models")
+app.command()(doctor.doctor)

@@ -1,0 +1,131 @@
+"""`useralign doctor`: what is here, what is missing, and the command that adds it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import platform
+from dataclasses import asdict, dataclass
+from typing import Annotated
+
+import typer
+
+EXTRAS = {
+    "openai": ("openai", "answers from OpenAI and compatible services"),
+    "local": ("xllamacpp", "answers from a model on this machine"),
+    "minilm": ("onnxruntime", "better text features"),
+    "vision": ("PIL", "pictures"),
+    "potion": ("model2vec", "the paper's text features"),
+    "reference": ("cvxpy", "the paper's solver, to compare with"),
+    "plots": ("matplotlib", "figures of the reproduction"),
+    "dask": ("distributed", "experiments on a cluster"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at.
+
+    Parameters
+    ----------
+    topic, state : str
+    good : bool or None
+        None: neither good nor bad, only absent.
+    remedy : str
+        The command that adds or mends it.
+    """
+
+    topic: str
+    state: str
+    good: bool | None = True
+    remedy: str = ""
+
+
+def findings() -> list[Finding]:
+    """Look at everything; nothing is loaded, fetched or changed."""
+    return [*_base(), *_models(), *_embedders(), *_extras()]
+
+
+def _base() -> list[Finding]:
+    from useralign import __version__
+    from useralign.geometry import kernel
+    from useralign.paths import cache_dir
+
+    compiled = kernel.name() == "compiled"
+    return [
+        Finding("useralign", f"{__version__} on Python {platform.python_version()}"),
+        Finding(
+            "kernel",
+            "compiled" if compiled else "NumPy: same results, several times slower",
+            True if compiled else None,
+            ""
+            if compiled
+            else "install a C compiler, then pip install --force-reinstall useralign",
+        ),
+        Finding("cache", str(cache_dir())),
+    ]
+
+
+def _models() -> list[Finding]:
+    from useralign import weights
+
+    key = bool(os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_API_KEY_FILE"))
+    here = weights.pulled("text")
+    return [
+        Finding(
+            "OpenAI key",
+            "set" if key else "not set",
+            key or None,
+            "" if key else "export OPENAI_API_KEY=...",
+        ),
+        Finding(
+            "local models",
+            ", ".join(here) or "none pulled",
+            bool(here) or None,
+            "" if here else f"useralign models pull {weights.DEFAULT_TEXT_MODEL}",
+        ),
+    ]
+
+
+def _embedders() -> list[Finding]:
+    from useralign.embedders import report
+
+    return [
+        Finding(
+            f"embedder {status.name}",
+            f"{'/'.join(status.embeds)}, {status.dimension}-d: {status.why}",
+            status.usable or None,
+        )
+        for status in report()
+    ]
+
+
+def _extras() -> list[Finding]:
+    rows = []
+    for extra, (module, purpose) in EXTRAS.items():
+        there = importlib.util.find_spec(module) is not None
+        remedy = "" if there else f"pip install 'useralign[{extra}]'"
+        state = f"{purpose}: {'installed' if there else 'not installed'}"
+        rows.append(Finding(f"extra {extra}", state, there or None, remedy))
+    return rows
+
+
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Tell what is here, what is missing, and the command that adds it."""
+    rows = findings()
+    if as_json:
+        typer.echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for row in rows:
+        mark = {True: "[green]✓[/]", None: "[dim]·[/]", False: "[red]✗[/]"}[row.good]
+        remedy = f"\n[cyan]{row.remedy.replace('[', chr(92) + '[')}[/]" if row.remedy else ""
+        table.add_row(mark, row.topic, row.state + remedy)
+    Console().print(table)

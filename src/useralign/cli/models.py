@@ -1,0 +1,75 @@
+"""`useralign models`: fetch, list and remove the weights of models that run here."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from useralign import weights
+from useralign.weights.progress import megabytes, shown
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Fetch, list and remove the weights of models that run on this machine.",
+)
+
+Name = Annotated[str, typer.Argument(help="As `useralign models list` shows it.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command()
+def pull(name: Name = weights.DEFAULT_TEXT_MODEL, as_json: AsJson = False) -> None:
+    """Fetch a model's weights; a pull that was cut off goes on where it stopped."""
+    entry = weights.find(name)
+    with shown(entry) as progress:
+        path = weights.ensure(entry, progress)
+    if as_json:
+        _print_json({"name": name, "path": str(path), "size": entry.size, "sha256": entry.sha256})
+    else:
+        typer.echo(f"{name} is in {path}")
+
+
+@app.command("list")
+def list_models(as_json: AsJson = False) -> None:
+    """List the models that can be pulled, and those that have been."""
+    rows = [_row(entry) for entry in weights.catalogue().values()]
+    if as_json:
+        _print_json(rows)
+        return
+    table = Table("name", "kind", "size", "licence", "here", box=None, pad_edge=False)
+    for row in rows:
+        size = megabytes(int(str(row["size"])))
+        here = "yes" if row["path"] else "no"
+        table.add_row(str(row["name"]), str(row["kind"]), size, str(row["licence"]), here)
+    Console().print(table)
+
+
+@app.command()
+def remove(name: Name, as_json: AsJson = False) -> None:
+    """Delete a model's weights from this machine."""
+    removed = weights.remove(name)
+    if as_json:
+        _print_json({"name": name, "removed": removed})
+    else:
+        typer.echo(f"{name} was removed" if removed else f"{name} was not here")
+
+
+def _row(entry: weights.Weights) -> dict[str, object]:
+    path = weights.path_of(entry)
+    return {
+        "name": entry.name,
+        "kind": entry.kind,
+        "title": entry.title,
+        "licence": entry.licence,
+        "size": entry.size,
+        "sha256": entry.sha256,
+        "path": str(path) if path else None,
+    }
+
+
+def _print_json(value: object) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False))

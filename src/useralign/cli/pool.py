@@ -1,0 +1,121 @@
+"""`useralign pool`: make pools of answers, bring your own, look at them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from useralign.pool import Pool
+
+app = typer.Typer(no_args_is_help=True, help="Make pools of answers, bring your own, look at them.")
+
+Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write the pool to this file.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
+Embedder = Annotated[str | None, typer.Option(help="What turns answers into features.")]
+
+
+@app.command()
+def generate(
+    question: Annotated[str, typer.Argument(help="What the answers are to.")],
+    model: Annotated[str | None, typer.Option(help="openai:gpt-4o, local:NAME, a .gguf.")] = None,
+    size: Annotated[
+        int | None, typer.Option(help="How many answers: 20 texts, 40 pictures.")
+    ] = None,
+    embedder: Embedder = None,
+    image: Annotated[bool, typer.Option("--image", help="Pictures instead of texts.")] = False,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a pool of answers with a model; one that was cut off goes on where it stopped."""
+    from rich.console import Console
+
+    from useralign.cli.obtain import Wanted, make
+
+    wanted = Wanted(question, None, model, embedder, size, image, fresh=True)
+    _deliver(make(wanted, Console(stderr=True)), out, as_json)
+
+
+@app.command("import")
+def import_(
+    path: Annotated[Path, typer.Argument(help="A .txt, .jsonl, .csv or .json file, or a folder.")],
+    question: Annotated[str | None, typer.Option(help="What the answers are to.")] = None,
+    embedder: Embedder = None,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a pool of answers or pictures that you already have."""
+    from useralign.pooling import read_pool
+
+    pool = read_pool(path, question, embedder)
+    _deliver(pool, out or (None if as_json else path.with_suffix(".pool.json")), as_json)
+
+
+@app.command()
+def show(
+    what: Annotated[
+        str, typer.Argument(help="A pool's file, a folder, or a question that has a pool.")
+    ],
+    embedder: Embedder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show a pool: its answers, those that are nearly the same, and a map of them."""
+    from rich.console import Console
+
+    from useralign.cli import charts
+    from useralign.cli.obtain import Wanted, obtain
+
+    console = Console()
+    path = Path(what)
+    wanted = Wanted("", path, embedder=embedder) if path.exists() else Wanted(what)
+    pool, _ = obtain(wanted, Console(stderr=True))
+    if as_json:
+        typer.echo(json.dumps(_facts(pool), ensure_ascii=False))
+        return
+    console.print(pool.question, style="bold", highlight=False)
+    console.print(charts.listing(pool))
+    for twins in _twins(pool):
+        first, second = pool[twins["first"]].label, pool[twins["second"]].label
+        console.print(f"nearly the same: {first} and {second}", style="yellow")
+    console.print(charts.scatter(pool, min(console.width, 100)))
+
+
+def _deliver(pool: Pool, out: Path | None, as_json: bool) -> None:
+    """Write a pool where it was asked for, and say so."""
+    if out is not None:
+        pool.save(out)
+    if as_json:
+        typer.echo(json.dumps(_facts(pool) | {"file": str(out) if out else None}))
+        return
+    notes = pool.meta.get("notes") or []
+    for note in notes:
+        typer.echo(f"note: {note}")
+    where = f" in {out}" if out else ""
+    typer.echo(f"{len(pool)} answers, {pool.dimension}-d by {pool.embedder}{where}")
+    if usage := pool.meta.get("usage"):
+        typer.echo(usage.get("summary", ""))
+
+
+def _facts(pool: Pool) -> dict[str, Any]:
+    return {
+        "question": pool.question,
+        "size": len(pool),
+        "dimension": pool.dimension,
+        "embedder": pool.embedder,
+        "baseline": pool.baseline.to_dict() if pool.baseline else None,
+        "candidates": [candidate.to_dict() for candidate in pool],
+        "near_duplicates": _twins(pool),
+        "meta": pool.meta,
+    }
+
+
+def _twins(pool: Pool) -> list[dict[str, Any]]:
+    from useralign.pooling import near_duplicates
+
+    if pool[0].image:
+        return []
+    found = near_duplicates([c.text for c in pool], pool.raw_features)
+    return [twins._asdict() for twins in found]

@@ -1,0 +1,57 @@
+"""A session and its pool in one file, written after every answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from useralign.errors import FileFormatError
+from useralign.files import read_json, write_json
+from useralign.paths import cache_dir
+from useralign.pool import Pool
+from useralign.session import Session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORMAT = "useralign-saved/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """Where a session is kept.
+
+    Parameters
+    ----------
+    path : Path
+    """
+
+    path: Path
+
+    def write(self, session: Session) -> None:
+        """Keep the session as it is now."""
+        data = {"format": FORMAT, "pool": session.pool.to_dict(), "session": session.to_dict()}
+        write_json(self.path, data)
+
+    def read(self) -> Session:
+        """Return the session that was kept.
+
+        Raises
+        ------
+        FileFormatError
+            If there is none, or the file is something else.
+        """
+        data: Any = read_json(self.path)
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise FileFormatError(
+                f"{self.path}: not a saved session; expected what `useralign ask --save` writes"
+            )
+        return Session.from_dict(Pool.from_dict(data["pool"]), data["session"])
+
+
+def default_place(session: Session) -> Saved:
+    """Return where a session is kept when no place is named: a new file, none is overwritten."""
+    folder = cache_dir("sessions")
+    taken = (folder / f"{session.pool.fingerprint}-{number}.json" for number in count(1))
+    return Saved(next(path for path in taken if not path.exists()))

@@ -1,0 +1,74 @@
+"""What the figures mean, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from useralign.session import Session
+
+REASONS = {
+    "bound": "no other answer can be better",
+    "budget": "that was the number of questions you allowed",
+    "limit": "that was the largest number of questions",
+    "exhausted": "there is nothing left worth asking",
+    "stopped": "you found it good enough",
+}
+
+
+def progress(session: Session) -> str:
+    """Say how far a session has come: what is still open, and how far off the favourite can be."""
+    if not session.cost:
+        return f"{len(session.pool)} answers, all still in the running"
+    viable = len(session.viable)
+    if viable <= 1:
+        return "one answer is left in the running"
+    share = 100.0 * session.bound / session.method.norm_bound
+    return (
+        f"{viable} of {len(session.pool)} still in the running, "
+        f"at most {share:.0f}% short of the best"
+    )
+
+
+def certainty(session: Session) -> str:
+    """Say what the end of a session guarantees."""
+    reason = REASONS.get(session.stop_reason or "", "")
+    share = 100.0 * session.bound / session.method.norm_bound
+    if session.stop_reason == "bound" and share == 0.0:
+        return "By your answers, no other answer in the pool can be better."
+    tail = f" Another answer could be better by at most {share:.0f}% of the scale."
+    return (reason[:1].upper() + reason[1:] + "." if reason else "") + (tail if share else "")
+
+
+def why(session: Session, most: int = 3) -> list[str]:
+    """Name the answers that the best one was preferred to, the latest first."""
+    best = session.best.index
+    beaten = [
+        answer.first + answer.second - best
+        for answer in reversed(session.answers)
+        if answer.winner == best
+    ]
+    unique = list(dict.fromkeys(beaten))
+    return [str(session.pool[k]) for k in unique[:most]]
+
+
+def money(cost: float | None) -> str:
+    """Write an amount of dollars; a price that is not known is said to be so."""
+    if cost is None:
+        return "unknown price"
+    return f"${cost:.2f}" if cost == 0 or cost >= 0.005 else f"${cost:.4f}"
+
+
+def spending(session: Session) -> list[str]:
+    """Report what a session cost, in the form of the paper's cost section."""
+    usage: Mapping[str, Any] = session.pool.meta.get("usage", {})
+    if summary := usage.get("summary"):
+        lines = [str(summary)]
+    else:
+        lines = [f"Pool of {len(session.pool)} answers: ready-made, {money(0.0)}."]
+    asked = session.cost
+    lines.append(f"Comparisons: {asked} question{'s' * (asked != 1)}, {money(0.0)}.")
+    return lines

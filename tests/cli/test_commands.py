@@ -1,0 +1,77 @@
+"""The other commands, and what all have in common."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_ask import DINNER, own_cache, run
+from useralign import Pool
+
+__all__ = ["own_cache"]
+
+COMMANDS = [
+    ["ask"],
+    ["pool", "generate"],
+    ["pool", "import"],
+    ["pool", "show"],
+    ["models", "pull"],
+    ["models", "list"],
+    ["models", "remove"],
+    ["doctor"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_explains_itself_and_has_json(command: list[str]) -> None:
+    done = run(*command, "--help", COLUMNS="80")
+    assert done.returncode == 0
+    assert "--json" in done.stdout
+    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+
+
+def test_version() -> None:
+    assert run("--version").stdout.startswith("useralign 0.")
+
+
+def test_doctor_names_what_is_missing_and_the_command() -> None:
+    rows = {row["topic"]: row for row in json.loads(run("doctor", "--json").stdout)}
+    assert rows["kernel"]["state"] == "compiled"
+    assert rows["local models"]["remedy"].startswith("useralign models pull")
+    assert any("default for texts" in row["state"] for row in rows.values())
+    plain = run("doctor", OPENAI_API_KEY="sk-secret-value")
+    assert "OpenAI key" in plain.stdout
+    assert "sk-secret" not in plain.stdout + plain.stderr
+
+
+def test_import_then_show_then_ask(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    texts = ["Plant a lemon tree.", "Plant a lemon tree!", "Sow some radishes today."]
+    file.write_text("\n".join(json.dumps({"text": t}) for t in texts), encoding="utf-8")
+    done = run("pool", "import", str(file), "--question", "What to grow?")
+    assert done.returncode == 0, done.stderr
+    made = tmp_path / "mine.pool.json"
+    assert len(Pool.load(made)) == 3
+    shown = run("pool", "show", str(made), COLUMNS="80")
+    assert shown.returncode == 0, shown.stderr
+    assert "nearly the same" in shown.stdout
+    assert "near is alike" in shown.stdout
+    facts = json.loads(run("pool", "show", str(made), "--json").stdout)
+    assert facts["near_duplicates"][0]["first"] == 0
+    assert run("ask", "--pool", str(made)).returncode == 0
+
+
+def test_show_a_shipped_question() -> None:
+    done = run("pool", "show", DINNER, COLUMNS="80")
+    assert done.returncode == 0, done.stderr
+    assert "zero-waste" in done.stdout or "unbiased" in done.stdout
+
+
+def test_import_of_nothing(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.write_text("", encoding="utf-8")
+    done = run("pool", "import", str(empty))
+    assert done.returncode == 1
+    assert "empty.txt" in done.stderr
