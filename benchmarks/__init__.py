@@ -1,0 +1,1 @@
+"""Speed and question counts, as ratios against references measured in the same run."""

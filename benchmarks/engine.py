@@ -32,12 +32,12 @@ GROWTH = {
 
 
 def interaction(
-    dimension: int, count: int, seed: int, backend: str, steps: int, fixed: bool
+    *, dimension: int, count: int, seed: int, backend: str, steps: int, fixed: bool
 ) -> dict[str, Any]:
     """Run one interaction with a consistent user; time each part of each step."""
-    import numpy as np  # noqa: PLC0415 - after the threads are set
+    import numpy as np
 
-    from useralign.methods.useralign import BACKENDS  # noqa: PLC0415
+    from useralign.methods.useralign import BACKENDS
 
     rng = np.random.default_rng([dimension, count, seed])
     features = rng.normal(size=(count, dimension))
@@ -78,7 +78,8 @@ def interaction(
 def case(arguments: dict[str, Any]) -> dict[str, Any]:
     """Run several interactions and sum up: seconds a step, in parts, and peak memory."""
     repeats = arguments.pop("repeats")
-    interaction(8, 5, 0, arguments["backend"], 3, fixed=True)  # imports and first calls
+    warm = {"dimension": 8, "count": 5, "steps": 3, "fixed": True}
+    interaction(seed=0, backend=arguments["backend"], **warm)  # imports and first calls
     runs = [interaction(seed=seed, **arguments) for seed in range(repeats)]
     steps = sum(run["steps"] for run in runs)
     means = {part: sum(sum(run[part]) for run in runs) / steps for part in ("mle", "y1", "y2")}
@@ -134,9 +135,7 @@ def growth() -> dict[str, list[dict[str, Any]]]:
         print(f"  growth with {axis} ...", file=sys.stderr)
         tables[axis] = [
             {"d": d, "K": k, "t": t}
-            | in_process(
-                dimension=d, count=k, steps=t + 1, fixed=True, backend="exact", repeats=10
-            )
+            | in_process(dimension=d, count=k, steps=t + 1, fixed=True, backend="exact", repeats=10)
             for d, k, t in points
         ]
     return tables
@@ -176,7 +175,7 @@ def main() -> None:
     if options.case:
         print(json.dumps(case(json.loads(options.case))))
         return
-    from useralign.geometry import kernel  # noqa: PLC0415 - only here
+    from useralign.geometry import kernel
 
     results = {
         "machine": platform.processor() or platform.machine(),

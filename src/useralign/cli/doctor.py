@@ -57,7 +57,7 @@ def _base() -> list[Finding]:
         Finding("useralign", f"{__version__} on Python {platform.python_version()}"),
         Finding(
             "kernel",
-            "compiled" if compiled else "NumPy: same results, several times slower",
+            "compiled" if compiled else "NumPy: the same results, more slowly",
             True if compiled else None,
             ""
             if compiled

@@ -17,10 +17,13 @@ SYSTEM = (
     "the suggestion, then say what makes it a good one. No list, no heading, no introduction, and "
     "no question in return."
 )
+# A small model follows an example better than a rule.
 CONCISE = (
-    "You answer a question with one concrete, named choice and the reason for it, in one complete "
-    "sentence of 12 to 30 words: the choice first, in specific words, then because and why. Choose "
-    "one thing only. No list, no introduction, and no question in return."
+    "You help people choose. Answer the question with exactly one specific choice, called by its "
+    "name, and the reason it fits the situation in the question. Write one sentence of 15 to 30 "
+    "words. For example, asked what to read on a long flight: Read The Count of Monte Cristo, "
+    "because its endless plot of prison, treasure and revenge makes twelve hours in a narrow seat "
+    "feel short. Never offer two choices."
 )
 REASONING = (
     "You think of the different people who might ask a question, and of what they care about. You "
