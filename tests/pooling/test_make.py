@@ -9,6 +9,7 @@ import pytest
 
 from useralign.errors import ModelAnswerError, ModelUnavailableError, OptionError
 from useralign.pooling import Event, Recipe, generate_pool, make_pool
+from useralign.pooling.prompts import CONCISE
 
 from .conftest import (
     QUESTION,
@@ -108,7 +109,7 @@ def test_concise_settings_reach_the_model(embedder: Fingerprints) -> None:
     answers = [r for r in model.requests if r.temperature == 1.0]
     assert len(answers) == 4
     assert {r.min_p for r in answers} == {0.05}
-    assert all("one concrete, named choice" in (r.system or "") for r in answers)
+    assert {r.system for r in answers} == {CONCISE}
 
 
 def test_rejected_answers_are_replaced(embedder: Fingerprints) -> None:

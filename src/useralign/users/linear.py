@@ -11,8 +11,11 @@ from useralign.errors import OptionError
 from useralign.users.base import User
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import ArrayLike, NDArray
 
+    from useralign.domains.questions import Question
     from useralign.pool import Candidate, Pool
     from useralign.session import Comparison
 
@@ -62,6 +65,21 @@ class LinearUser(User):
                 )
             return self.baseline_utility
         return float(self.utilities[candidate.index])
+
+    def worth(self, pool: Pool) -> NDArray[np.float64]:  # noqa: ARG002 - the one it was made for
+        """Return the utilities, shape (K,)."""
+        return self.utilities
+
+    @classmethod
+    def roster(cls, question: Question, count: int) -> list[str]:  # noqa: ARG003
+        """Name `count` users by number; there is no end of them."""
+        return [f"{cls.__name__.lower()}-{number}" for number in range(1, count + 1)]
+
+    @classmethod
+    def enlist(cls, question: Question, pool: Pool, name: str, *, taste: int, seed: int) -> Self:  # noqa: ARG003
+        """Draw theta by `taste` and the number, the same for every kind; answers by `seed`."""
+        number = int(name.rpartition("-")[2])
+        return cls(pool, cls(pool, seed=taste + number).theta, seed=seed)
 
 
 class Consistent(LinearUser):

@@ -1,0 +1,14 @@
+"""The contracts of the plug-in points as checks that a plug-in's author can run.
+
+    from useralign.testing import check_method
+
+    def test_my_method():
+        check_method(MyMethod())
+"""
+
+from useralign.embedders.conformance import check_embedder
+from useralign.generators.conformance import check_generator
+from useralign.methods.conformance import check_method
+from useralign.users.conformance import check_user
+
+__all__ = ["check_embedder", "check_generator", "check_method", "check_user"]
