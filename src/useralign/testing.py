@@ -1,9 +1,10 @@
 """The contracts of the plug-in points as checks that a plug-in's author can run.
 
-    from useralign.testing import check_method
-
-    def test_my_method():
-        check_method(MyMethod())
+Examples
+--------
+>>> from useralign.methods import method_for
+>>> from useralign.testing import check_method
+>>> check_method(method_for("useralign"))
 """
 
 from useralign.embedders.conformance import check_embedder
