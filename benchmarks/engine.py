@@ -78,8 +78,9 @@ def interaction(
 def case(arguments: dict[str, Any]) -> dict[str, Any]:
     """Run several interactions and sum up: seconds a step, in parts, and peak memory."""
     repeats = arguments.pop("repeats")
-    warm = {"dimension": 8, "count": 5, "steps": 3, "fixed": True}
-    interaction(seed=0, backend=arguments["backend"], **warm)  # imports and first calls
+    backend = arguments["backend"]
+    # Imports and first calls are not a step's business.
+    interaction(dimension=8, count=5, seed=0, backend=backend, steps=3, fixed=True)
     runs = [interaction(seed=seed, **arguments) for seed in range(repeats)]
     steps = sum(run["steps"] for run in runs)
     means = {part: sum(sum(run[part]) for run in runs) / steps for part in ("mle", "y1", "y2")}

@@ -38,7 +38,7 @@ def problem(dimension: int, count: int, answers: int) -> tuple[Array, Array]:
         features[i] - features[j] if taste[i] > taste[j] else features[j] - features[i]
         for i, j in pairs
     ]
-    return np.array(rows), features[1:] - features[0]
+    return np.array(rows), np.asarray(features[1:] - features[0])
 
 
 def by_project(rows: Array, differences: Array) -> Array:
@@ -46,7 +46,7 @@ def by_project(rows: Array, differences: Array) -> Array:
     squares = (differences**2).sum(axis=1)
     bounds = np.sqrt(squares)
     cone.project(rows @ rows.T, differences @ rows.T, squares, bounds, best=0.0, slack=np.inf)
-    return bounds
+    return np.asarray(bounds)
 
 
 def by_scipy(rows: Array, differences: Array) -> Array:

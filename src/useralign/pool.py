@@ -230,19 +230,19 @@ class Pool:
         if row is None:
             return None
         if self.normalise == "unit":
-            return normalise(row[None, :], "unit")[0]
+            return np.asarray(normalise(row[None, :], "unit")[0])
         largest = float(np.abs(self.raw_features).max())
         return row * (float(np.abs(self.features).max()) / largest) if largest else row
 
     def _checked_row(self, row: ArrayLike | None) -> NDArray[np.float64] | None:
         if row is None:
             return None
-        matrix = as_matrix([row])
+        matrix = as_matrix(np.asarray(row)[None])
         if matrix.shape[1] != self.dimension:
             raise PoolError(
                 f"the baseline has {matrix.shape[1]} features, the candidates {self.dimension}"
             )
-        return matrix[0]
+        return np.asarray(matrix[0])
 
     @property
     def fingerprint(self) -> str:
