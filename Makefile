@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: run test lint types check bench soak clean
+.PHONY: run test lint types check bench clean
 
 run: $(VENV)/.base
 	@$(BIN)/useralign ask "What should I cook for dinner tonight?"
@@ -28,9 +28,6 @@ check: lint types test
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.engine
 
-soak: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 -m soak
-
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info src/useralign/geometry/*.so
 
@@ -41,7 +38,7 @@ $(VENV)/bin/python:
 # Stamps: reinstalled when what is installed has changed.
 $(VENV)/.base: $(VENV)/bin/python pyproject.toml setup.py src/useralign/geometry/_kernel.c
 	@echo "Installing useralign into $(VENV) ..."
-	@[ -e $(VENV)/.dev ] || $(BIN)/python -m pip install --quiet --editable .
+	@$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml setup.py src/useralign/geometry/_kernel.c

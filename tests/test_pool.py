@@ -109,7 +109,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "pool.json"
     ua.Pool("?", ["a"], [[1.0]]).save(path)
     before = path.read_bytes()
-    with pytest.raises(TypeError):
+    with pytest.raises(ua.PoolError, match="plain data"):
         ua.Pool("?", ["a"], [[1.0]], meta={"bad": object()}).save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
@@ -134,3 +134,45 @@ def test_files_of_another_kind_are_told(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ua.FileFormatError, match="not JSON"):
         ua.Pool.load(path)
+
+
+def test_the_callers_array_stays_the_callers() -> None:
+    given = np.eye(3) * 0.5
+    pool = ua.Pool.from_features(given, normalise="none")
+    before = pool.fingerprint
+    given[0] = 9.0
+    assert pool.fingerprint == before
+    assert pool.features[0, 0] == 0.5
+
+
+@pytest.mark.parametrize("how", ["ball", "unit", "diameter"])
+@pytest.mark.parametrize("scale", [1e-200, 1e-12, 1e12, 1e160])
+def test_any_scale_of_features(how: str, scale: float) -> None:
+    features = np.random.default_rng(0).normal(size=(5, 3))
+    plain = ua.Pool.from_features(features, normalise=how)
+    np.testing.assert_allclose(
+        ua.Pool.from_features(features * scale, normalise=how).features, plain.features, rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("candidates", "message"),
+    [([1, 2], "candidate 0"), ("ab", "list"), (iter("ab"), "list"), ([None, "b"], "candidate 0")],
+)
+def test_candidates_of_another_kind(candidates: object, message: str) -> None:
+    with pytest.raises(ua.PoolError, match=message):
+        ua.Pool("?", candidates, np.eye(2))  # type: ignore[arg-type]
+
+
+def test_texts_of_another_kind() -> None:
+    with pytest.raises(ua.PoolError, match="list"):
+        ua.Pool.from_texts("?", "hello")
+    with pytest.raises(ua.PoolError, match="candidate 0"):
+        ua.Pool.from_texts("?", [None])  # type: ignore[list-item]
+    with pytest.raises(ua.PoolError, match="question"):
+        ua.Pool(None, ["a"], [[1.0]])  # type: ignore[arg-type]
+
+
+def test_an_edited_text_is_another_pool() -> None:
+    one, two = (ua.Pool("?", [text, "b"], np.eye(2)) for text in ("a", "A"))
+    assert one.fingerprint != two.fingerprint

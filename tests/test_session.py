@@ -287,3 +287,50 @@ def test_state_of_another_pool_or_damaged(pool: ua.Pool) -> None:
     without = {key: value for key, value in state.items() if key != "seed"}
     with pytest.raises(ua.FileFormatError, match="seed"):
         ua.Session.from_dict(pool, without)
+
+
+def test_a_budget_above_the_usual_limit_is_kept(pool: ua.Pool) -> None:
+    session = ua.Session(pool, epsilon=None, budget=230, reask=True)
+    assert converse(session, Consistent(pool)).cost == 230
+
+
+def test_the_candidate_that_the_caller_made_is_understood() -> None:
+    mine = [ua.Candidate(text="a"), ua.Candidate(text="b")]
+    session = ua.Session(ua.Pool("?", mine, np.eye(2)))
+    session.ask()
+    session.tell(mine[1])
+    assert session.best.text == "b"
+
+
+def test_skipping_the_favourites_pairs_turns_to_others(pool: ua.Pool) -> None:
+    session = ua.Session(pool)
+    for _ in range(len(pool) + 3):
+        assert session.ask() is not None, "there are other pairs to ask about"
+        session.skip()
+
+
+@pytest.mark.parametrize("norm_bound", [10.0, 50.0, 300.0, 1e4])
+@pytest.mark.parametrize("method", ["useralign", "useralign_loss"])
+def test_large_norm_bounds_do_not_break(method: str, norm_bound: float) -> None:
+    for seed in range(6):
+        pool = ua.Pool.from_features(gaussian_features(10, 3, seed), normalise="none")
+        session = ua.Session(pool, method, norm_bound=norm_bound, budget=25, seed=seed)
+        converse(session, BTL(pool, seed=seed))
+        assert 0.0 <= session.bound <= norm_bound
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"pool": None},
+        {"options": None},
+        {"answers": None},
+        {"answers": [[1.0, 2.0, 1.0]]},
+        {"answers": [[True, 0, 0]]},
+        {"method": 3},
+    ],
+)
+def test_damaged_states_are_told(pool: ua.Pool, damage: dict[str, object]) -> None:
+    state = ua.Session(pool).to_dict() | damage
+    with pytest.raises(ua.FileFormatError, match="damaged"):
+        ua.Session.from_dict(pool, state)

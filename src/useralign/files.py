@@ -34,12 +34,20 @@ def write_atomically(path: str | Path, content: str | bytes) -> Path:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
+        Path(name).chmod(0o666 & ~_umask())
         Path(name).replace(target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             Path(name).unlink()
         raise
     return target
+
+
+def _umask() -> int:
+    """Read the mode mask; the only way to read it is to set it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def write_json(path: str | Path, data: Any) -> Path:

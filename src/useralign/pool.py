@@ -104,7 +104,7 @@ class Pool:
     question : str
         What was asked.
     candidates : sequence of Candidate
-        The possible answers. Plain strings are taken as texts.
+        The possible answers. Plain strings are taken as texts; None numbers the rows of features.
     features : array_like, shape (K, d)
         One row a candidate.
     baseline : Candidate or str, optional
@@ -130,7 +130,7 @@ class Pool:
     def __init__(
         self,
         question: str,
-        candidates: Sequence[Candidate | str],
+        candidates: Sequence[Candidate | str] | None,
         features: ArrayLike,
         baseline: Candidate | str | None = None,
         *,
@@ -139,9 +139,13 @@ class Pool:
         baseline_features: ArrayLike | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> None:
-        if len(candidates) == 0:
-            raise PoolError("the pool is empty: at least one candidate is needed")
+        if not isinstance(question, str):
+            raise PoolError(f"the question must be a text, got {type(question).__name__}")
+        if candidates is not None:
+            _check_list(candidates)
         matrix = as_matrix(features)
+        if candidates is None:
+            candidates = _Numbered(len(matrix))
         if len(matrix) != len(candidates):
             raise PoolError(
                 f"{len(candidates)} candidates but {len(matrix)} rows of features; "
@@ -181,9 +185,13 @@ class Pool:
         """
         from useralign.embedders import embedder_for  # noqa: PLC0415 - a layer for texts only
 
-        if len(texts) == 0:
-            raise PoolError("the pool is empty: at least one text is needed")
-        candidates = [Candidate(text=t, source="given") if isinstance(t, str) else t for t in texts]
+        if isinstance(texts, str) or len(texts) == 0:
+            got = "one text" if isinstance(texts, str) else "none"
+            raise PoolError(f"a pool needs a list of at least one text, got {got}")
+        candidates = [
+            Candidate(text=item, source="given") if isinstance(item, str) else _checked(item, place)
+            for place, item in enumerate(texts)
+        ]
         if empty := [i for i, c in enumerate(candidates) if not c.text.strip()]:
             raise PoolError(f"text {empty[0]} is empty; leave it out or give its text")
         chosen = embedder_for(embedder)
@@ -203,8 +211,7 @@ class Pool:
         **options
             As for `Pool`.
         """
-        matrix = as_matrix(features)
-        return cls(question, _Numbered(len(matrix)), matrix, **options)
+        return cls(question, None, features, **options)
 
     def __len__(self) -> int:
         return len(self.candidates)
@@ -246,10 +253,13 @@ class Pool:
 
     @property
     def fingerprint(self) -> str:
-        """A short hash of the question and the features: sessions use it to know their pool."""
-        digest = hashlib.sha256(self.question.encode())
-        digest.update(str(self.features.shape).encode())
-        digest.update(self.features.tobytes())
+        """A short hash of question, candidates and features: a session knows its pool by it."""
+        digest = hashlib.sha256(f"{self.question}\0{self.normalise}".encode())
+        digest.update(str(self.raw_features.shape).encode())
+        digest.update(self.raw_features.astype("<f8").tobytes())
+        if not isinstance(self.candidates, _Numbered):
+            texts = "\0".join(candidate.text for candidate in self.candidates)
+            digest.update(texts.strip("\0").encode(errors="replace"))
         return digest.hexdigest()[:16]
 
     def to_dict(self) -> dict[str, Any]:
@@ -306,8 +316,17 @@ class Pool:
             raise FileFormatError(f"the pool's data are damaged: {error!r}") from error
 
     def save(self, path: str | Path) -> Path:
-        """Write the pool to one JSON file and return its path; never leaves half a file."""
-        return write_json(path, self.to_dict())
+        """Write the pool to one JSON file and return its path; never leaves half a file.
+
+        Raises
+        ------
+        PoolError
+            If some `meta` is not plain data. A file that was there is untouched.
+        """
+        try:
+            return write_json(path, self.to_dict())
+        except TypeError as error:
+            raise PoolError(f"the pool cannot be saved: {error}; keep meta to plain data") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Pool:
@@ -322,14 +341,30 @@ def _indexed(candidates: Sequence[Candidate | str]) -> Sequence[Candidate]:
     if isinstance(candidates, _Numbered):
         return candidates
     return tuple(
-        Candidate(text=item, index=index) if isinstance(item, str) else replace(item, index=index)
+        Candidate(text=item, index=index)
+        if isinstance(item, str)
+        else replace(_checked(item, index), index=index)
         for index, item in enumerate(candidates)
     )
 
 
+def _check_list(candidates: object) -> None:
+    if isinstance(candidates, str) or not isinstance(candidates, Sequence):
+        raise PoolError(
+            f"candidates must be a list of Candidate or str, got {type(candidates).__name__}"
+        )
+    if len(candidates) == 0:
+        raise PoolError("the pool is empty: at least one candidate is needed")
+
+
+def _checked(item: object, place: int) -> Candidate:
+    if not isinstance(item, Candidate) or not isinstance(item.text, str):
+        raise PoolError(f"candidate {place} must be a Candidate or a text, got {item!r:.60}")
+    return item
+
+
 def _normalised(matrix: NDArray[np.float64], how: str) -> NDArray[np.float64]:
     result = normalise(matrix, how)
-    if result is matrix:
-        result = matrix.view()
-    result.flags.writeable = False
+    for array in (matrix, result):
+        array.flags.writeable = False
     return result

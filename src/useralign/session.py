@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from useralign.checks import is_finite, is_whole, whole
@@ -77,13 +77,15 @@ class Session:
     method : str or Method
         A registered name (`useralign.methods()` lists them) or an object.
     epsilon : float or None
-        Stop when the bound is at most this, between 0 and S. None runs for the whole budget.
+        Stop when the bound is at most this, between 0 and S. None runs for the whole budget,
+        while there is a pair left to ask.
     budget : int, optional
         Stop after this many answers.
     seed : int or None
         All randomness comes from it. None draws one; `session.seed` tells which.
     limit : int, optional
-        Stop after this many answers in any case; 199 or four times the pool when not given.
+        Stop after this many answers in any case; when not given 199, four times the pool, or the
+        budget, whichever is most.
     **options
         For the method, when it is given by name: `reask=`, `norm_bound=`, `delta=`, `utilities=`.
 
@@ -115,7 +117,8 @@ class Session:
         self.method = method_for(method, **options)
         self.epsilon = _checked_epsilon(epsilon, self.method.norm_bound)
         self.budget = None if budget is None else whole("budget", budget, least=0)
-        self.limit = max(LIMIT, 4 * len(pool)) if limit is None else whole("limit", limit, least=1)
+        usual = max(LIMIT, 4 * len(pool), self.budget or 0)
+        self.limit = usual if limit is None else whole("limit", limit, least=1)
         if self.method.asks and self.budget is None and (epsilon is None or not self.method.stops):
             raise OptionError(
                 f"method {self.method.name!r} with epsilon={epsilon} has nothing to stop it; "
@@ -289,7 +292,7 @@ class Session:
         keys = ("epsilon", "budget", "seed", "limit")
         session = cls(pool, chosen, **{key: state[key] for key in keys})
         session._answers = [_checked_answer(pool, item) for item in state["answers"]]
-        session._stopped = bool(state.get("stopped"))
+        session._stopped = state.get("stopped") is True
         session._restart()
         return session
 
@@ -300,7 +303,10 @@ class Session:
     @classmethod
     def load(cls, path: str | Path, pool: Pool) -> Session:
         """Read a session that `save` wrote."""
-        return cls.from_dict(pool, read_json(path))
+        try:
+            return cls.from_dict(pool, read_json(path))
+        except FileFormatError as error:
+            raise FileFormatError(f"{path}: {error}") from error
 
     def _restart(self) -> None:
         """Replay everything told so far into a new run of the method."""
@@ -336,7 +342,11 @@ class Session:
 def _winner(winner: object, asked: Comparison) -> int:
     """Return the winner's index, if it is one of the two."""
     for candidate in (asked.first, asked.second):
-        if winner == candidate or (is_whole(winner) and winner == candidate.index):
+        if isinstance(winner, Candidate):
+            same = winner == candidate or replace(winner, index=candidate.index) == candidate
+            if same and winner.index in (candidate.index, -1):
+                return candidate.index
+        elif is_whole(winner) and winner == candidate.index:
             return candidate.index
     raise AnswerError(
         f"the winner must be one of the two candidates asked about, {asked.first.index} or "
@@ -368,9 +378,13 @@ def _check_state(pool: Pool, state: Mapping[str, Any]) -> None:
     needed = ("pool", "method", "options", "epsilon", "budget", "limit", "seed", "answers")
     if missing := [key for key in needed if key not in state]:
         raise FileFormatError(f"the session's data are damaged: {missing[0]!r} is missing")
-    if state["pool"]["fingerprint"] != pool.fingerprint:
+    kinds = {"pool": Mapping, "options": Mapping, "answers": list, "method": str}
+    for key, kind in kinds.items():
+        if not isinstance(state[key], kind):
+            raise FileFormatError(f"the session's data are damaged: {key!r} is {state[key]!r:.60}")
+    if state["pool"].get("fingerprint") != pool.fingerprint:
         raise FileFormatError(
-            f"the session was held over another pool (question {state['pool']['question']!r}); "
+            f"the session was held over another pool (question {state['pool'].get('question')!r}); "
             "load it with the pool that was saved beside it"
         )
 
@@ -379,8 +393,9 @@ def _checked_answer(pool: Pool, item: Any) -> Answer:
     try:
         first, second, winner = item
         places = range(len(pool))
-        distinct = first in places and second in places and first != second
-        if distinct and winner in (first, second, None):
+        inside = all(is_whole(k) and k in places for k in (first, second))
+        known = winner is None or (is_whole(winner) and winner in (first, second))
+        if inside and known and first != second:
             return Answer(first, second, winner)
     except (TypeError, ValueError):
         pass

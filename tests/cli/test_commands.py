@@ -75,3 +75,14 @@ def test_import_of_nothing(tmp_path: Path) -> None:
     done = run("pool", "import", str(empty))
     assert done.returncode == 1
     assert "empty.txt" in done.stderr
+
+
+def test_show_makes_nothing() -> None:
+    done = run("pool", "show", "missing.json", OPENAI_API_KEY="sk-x")
+    assert done.returncode == 1
+    assert "no file 'missing.json'" in done.stderr
+    assert run("pool", "show", "x" * 300).returncode == 1
+
+
+def test_doctor_prints_the_extras_whole() -> None:
+    assert "useralign[openclip]" in run("doctor", COLUMNS="200").stdout

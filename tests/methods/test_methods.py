@@ -148,3 +148,7 @@ def test_contradicting_answers_never_break_a_session() -> None:
         session = converse(ua.Session(pool, seed=seed, reask=True, limit=80), BTL(pool, seed=seed))
         assert 0.0 <= session.bound <= 3.0
         assert session.finished
+
+
+def test_oracle_knows_small_differences(pool: ua.Pool) -> None:
+    assert ua.Session(pool, "oracle", utilities=np.arange(12) * 1e-10).best.index == 11

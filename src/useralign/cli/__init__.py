@@ -6,6 +6,7 @@ useralign's own error tree, 2 for wrong usage, 130 for Ctrl-C.
 
 from __future__ import annotations
 
+import io
 import sys
 
 
@@ -14,10 +15,17 @@ def main() -> None:
     from useralign.cli.app import app
     from useralign.errors import UseralignError
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # an odd character must not end a session
+            stream.reconfigure(errors="replace")
     try:
         app()
     except UseralignError as error:
         sys.stderr.write(f"useralign: {error}\n")
+        sys.exit(1)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        sys.stderr.write(f"useralign: {where}{error.strerror or error}\n")
         sys.exit(1)
     except KeyboardInterrupt:
         sys.stderr.write("\nuseralign: stopped\n")

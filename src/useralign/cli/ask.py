@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,8 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from useralign.cli.obtain import Wanted
+    from useralign.cli.saved import Saved
     from useralign.domains import Question
     from useralign.session import Session
     from useralign.users import User
@@ -59,46 +62,101 @@ def ask(
     from rich.console import Console
 
     from useralign.cli import keys
-    from useralign.cli.obtain import Wanted, obtain
+    from useralign.cli.obtain import Wanted
     from useralign.cli.saved import Saved, default_place
-    from useralign.session import Session
+    from useralign.methods import method_for
 
     console = Console(stderr=as_json)
+    simulated = persona is not None or as_json or not keys.has_terminal()
     shipped = None
     if resume is not None:
+        _refuse_with_resume(question, pool, model)
         session = Saved(resume).read()
+        if simulated and persona is None:  # nobody is there to go on: tell how it stands
+            _finish(session, console, Saved(resume), as_json, "person")
+            return
+        if session.stop_reason == "stopped":
+            session.undo()
     else:
-        if question is None and pool is None:
-            raise typer.BadParameter("give a question, for example: useralign ask 'What ...?'")
-        wanted = Wanted(question or "", pool, model, embedder, size, image, fresh)
-        made, shipped = obtain(wanted, console)
-        session = Session(made, method, epsilon, budget, seed)
+        _check_new(question, pool, save)
+        chosen = method_for(method)  # before anything is paid for
+        shipped, session = _begin(
+            Wanted(question or "", pool, model, embedder, size, image, fresh),
+            console,
+            {"method": chosen, "epsilon": epsilon, "budget": budget, "seed": seed},
+        )
     file = save or resume
     place = Saved(file) if file else default_place(session)
-    place.write(session)
-    if persona is None and not as_json and keys.has_terminal():
-        _with_person(session, console, place)
-    else:
+    if simulated:
         user, name = _stand_in(session, shipped, persona)
         _with_user(session, Console(quiet=as_json), user, name)
-        place.write(session)
-    _finish(session, console, place, as_json)
+        if file:
+            place.write(session, f"simulated: {name}")
+        _finish(session, console, place if file else None, as_json, f"simulated: {name}")
+    else:
+        _with_person(session, console, place, must_keep=file is not None)
+        _finish(session, console, place, as_json, "person")
 
 
-def _with_person(session: Session, console: Console, place: Any) -> None:
-    """Let the person at the terminal answer."""
-    from useralign.cli import keys
+def _refuse_with_resume(question: str | None, pool: Path | None, model: str | None) -> None:
+    given = {"a question": question, "--pool": pool, "--model": model}
+    if extra := [name for name, value in given.items() if value is not None]:
+        raise typer.BadParameter(f"--resume goes on with its own pool; leave out {extra[0]}")
+
+
+def _check_new(question: str | None, pool: Path | None, save: Path | None) -> None:
+    if pool is None and not (question or "").strip():
+        raise typer.BadParameter("give a question, for example: useralign ask 'What ...?'")
+    if save is not None and save.exists():
+        raise typer.BadParameter(
+            f"{save} is there already; go on with it by --resume, or name another file"
+        )
+
+
+def _begin(
+    wanted: Wanted, console: Console, options: dict[str, Any]
+) -> tuple[Question | None, Session]:
+    """Check the options on a pool of two, then find or make the real one."""
+    from useralign.cli.obtain import obtain
+    from useralign.pool import Pool
+    from useralign.session import Session
+
+    Session(Pool.from_features([[0.0], [1.0]]), **options)
+    made, shipped = obtain(wanted, console)
+    return shipped, Session(made, **options)
+
+
+def _with_person(session: Session, console: Console, place: Saved, *, must_keep: bool) -> None:
+    """Let the person at the terminal answer; a default place that cannot be written is no end."""
+    from useralign.cli import keys, screens
     from useralign.cli.interview import interview
     from useralign.cli.pictures import Gallery
 
-    console.print(f"[bold]{session.pool.question}[/]", highlight=False)
+    kept = _can_keep(session, place, console, must_keep=must_keep)
+    console.print(screens.clean(session.pool.question), style="bold", highlight=False, markup=False)
     gallery = Gallery(console) if session.pool[0].image else None
     try:
         with keys.keyboard():
-            interview(session, console, place, show=gallery.show if gallery else None)
+            interview(
+                session, console, place if kept else None, show=gallery.show if gallery else None
+            )
     except KeyboardInterrupt:
-        console.print(f"\nKept. Go on with: useralign ask --resume {place.path}", markup=False)
+        if kept:
+            line = f"\nKept. Go on with: useralign ask --resume {shlex.quote(str(place.path))}"
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
         raise
+
+
+def _can_keep(session: Session, place: Saved, console: Console, *, must_keep: bool) -> bool:
+    try:
+        place.write(session)
+    except OSError as error:
+        if must_keep:
+            raise
+        line = f"The session is not kept: {place.path}: {error.strerror}"
+        console.print(line, style="dim", markup=False, highlight=False)
+        return False
+    return True
 
 
 def _stand_in(session: Session, shipped: Question | None, persona: str | None) -> tuple[User, str]:
@@ -121,8 +179,8 @@ def _with_user(session: Session, console: Console, user: User, name: str) -> Non
     """Let a simulated user answer, and print what was said."""
     from useralign.cli.screens import clean
 
-    console.print(session.pool.question, style="bold", highlight=False)
-    console.print(f"Answering: {name}\n", style="dim", markup=False, highlight=False)
+    console.print(clean(session.pool.question), style="bold", highlight=False, markup=False)
+    console.print(f"Answering: {clean(name)}\n", style="dim", markup=False, highlight=False)
     while (pair := session.ask()) is not None:
         winner = user.choose(pair)
         loser = pair.second if winner is pair.first else pair.first
@@ -140,11 +198,14 @@ def _with_user(session: Session, console: Console, user: User, name: str) -> Non
     console.print()
 
 
-def _finish(session: Session, console: Console, place: Any, as_json: bool) -> None:
+def _finish(
+    session: Session, console: Console, place: Saved | None, as_json: bool, answered_by: str
+) -> None:
     from useralign.cli import screens
 
     if as_json:
-        typer.echo(json.dumps(outcome(session) | {"saved": str(place.path)}, ensure_ascii=False))
+        extra = {"answered_by": answered_by, "saved": str(place.path) if place else None}
+        typer.echo(json.dumps(outcome(session) | extra, ensure_ascii=False))
     else:
         console.print()
         console.print(screens.result(session))

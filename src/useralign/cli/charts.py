@@ -28,7 +28,7 @@ def listing(pool: Pool) -> Table:
     for candidate in pool:
         origin = candidate.interest or candidate.source or ""
         text = clean(str(candidate), 300)
-        table.add_row(_sign(candidate.index), clean(origin, 24), Text(text))
+        table.add_row(_sign(candidate.index), Text(clean(origin, 24)), Text(text))
     return table
 
 

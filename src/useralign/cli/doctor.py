@@ -118,6 +118,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
         typer.echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1))
@@ -126,6 +127,6 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     table.add_column(overflow="fold")
     for row in rows:
         mark = {True: "[green]✓[/]", None: "[dim]·[/]", False: "[red]✗[/]"}[row.good]
-        remedy = f"\n[cyan]{row.remedy.replace('[', chr(92) + '[')}[/]" if row.remedy else ""
-        table.add_row(mark, row.topic, row.state + remedy)
+        remedy = f"\n[cyan]{escape(row.remedy)}[/]" if row.remedy else ""
+        table.add_row(mark, row.topic, escape(row.state) + remedy)
     Console().print(table)

@@ -21,7 +21,7 @@ FIRST, SECOND = ("1", "left", "a"), ("2", "right", "b")
 def interview(
     session: Session,
     console: Console,
-    saved: Saved,
+    saved: Saved | None,
     *,
     show: Callable[[Comparison], None] | None = None,
     read_key: Callable[[], str] = keys.read_key,
@@ -32,7 +32,7 @@ def interview(
     ----------
     session : Session
     console : Console
-    saved : Saved
+    saved : Saved, optional
         Where the session is kept.
     show : callable, optional
         Shows a pair of pictures in its own way, after the cards.
@@ -46,7 +46,8 @@ def interview(
             show(pair)
         while not _act(session, pair, read_key(), console):
             pass
-        saved.write(session)
+        if saved is not None:
+            saved.write(session)
 
 
 def _act(session: Session, pair: Comparison, key: str, console: Console) -> bool:

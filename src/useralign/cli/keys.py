@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ARROWS = {b"\x1b[D": "left", b"\x1b[C": "right", b"\x1bOD": "left", b"\x1bOC": "right"}
+ARROWS = {b"D": "left", b"C": "right"}  # the last byte of their sequences
 
 
 def has_terminal() -> bool:
     """Tell whether a person can see what is printed and press keys."""
-    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    streams = (sys.stdin, sys.stdout)  # a closed one is None
+    shown = all(stream is not None and stream.isatty() for stream in streams)
+    return shown and os.environ.get("TERM") != "dumb"
 
 
 @contextmanager
@@ -59,18 +61,32 @@ def read_key() -> str:
 def _read_bytes(handle: int) -> bytes:
     """Read one key press: a byte, or the bytes of an escape sequence that follow at once."""
     pressed = os.read(handle, 1)
-    while pressed[:1] == b"\x1b" and len(pressed) < 3:
-        ready, _, _ = select.select([handle], [], [], 0.05)
-        if not ready:
+    while not _is_whole(pressed) and select.select([handle], [], [], 0.05)[0]:
+        more = os.read(handle, 1)
+        if not more:
             break
-        pressed += os.read(handle, 1)
+        pressed += more
     return pressed
+
+
+def _is_whole(pressed: bytes) -> bool:
+    """Tell whether these bytes are all of one key press."""
+    first = pressed[:1]
+    if first == b"\x1b":
+        if pressed[1:2] == b"[":  # parameters, then a final letter or sign
+            return len(pressed) > 2 and 0x40 <= pressed[-1] <= 0x7E
+        return len(pressed) >= (3 if pressed[1:2] == b"O" else 2)
+    if first >= b"\xc0":  # a character of several bytes
+        return len(pressed) >= (2 if first < b"\xe0" else 3 if first < b"\xf0" else 4)
+    return True
 
 
 def _named(pressed: bytes) -> str:
     if pressed in (b"", b"\x03", b"\x04"):
         raise KeyboardInterrupt
-    return ARROWS.get(pressed) or pressed.decode(errors="replace").lower()
+    if pressed[:1] == b"\x1b":  # with Shift or Ctrl an arrow has parameters before its letter
+        return ARROWS.get(pressed[-1:], "") if pressed[1:2] in (b"[", b"O") else ""
+    return pressed.decode(errors="replace").lower()
 
 
 def _read_key_windows() -> str:

@@ -68,12 +68,18 @@ def obtain(wanted: Wanted, console: Console) -> tuple[Pool, Question | None]:
 
         return read_pool(wanted.file, wanted.question or None, wanted.embedder), None
     ready = not wanted.fresh and wanted.model is None and wanted.size is None
-    found = domains.find_question(wanted.question) if ready else None
-    if found is not None and (found[0].kind == wanted.kind or not wanted.images):
-        return found[1].pool(embedder=wanted.embedder), found[1]
-    if ready and (kept := _kept(wanted)) is not None:
-        return kept, None
+    if ready and (found := find(wanted)) is not None:
+        return found
     return make(wanted, console), None
+
+
+def find(wanted: Wanted) -> tuple[Pool, Question | None] | None:
+    """Return the pool for a question if there is one: shipped, or made before."""
+    shipped = domains.find_question(wanted.question)
+    if shipped is not None and (shipped[0].kind == wanted.kind or not wanted.images):
+        return shipped[1].pool(embedder=wanted.embedder), shipped[1]
+    kept = _kept(wanted)
+    return None if kept is None else (kept, None)
 
 
 def make(wanted: Wanted, console: Console) -> Pool:
@@ -130,6 +136,7 @@ def _offer(console: Console) -> Generator:
         "run on this machine? [y/N] ",
         end="",
         markup=False,
+        highlight=False,
     )
     with keys.keyboard():
         answer = keys.read_key()

@@ -65,22 +65,41 @@ def show(
     """Show a pool: its answers, those that are nearly the same, and a map of them."""
     from rich.console import Console
 
-    from useralign.cli import charts
-    from useralign.cli.obtain import Wanted, obtain
+    from useralign.cli import charts, screens
 
     console = Console()
-    path = Path(what)
-    wanted = Wanted("", path, embedder=embedder) if path.exists() else Wanted(what)
-    pool, _ = obtain(wanted, Console(stderr=True))
+    pool = _existing(what, embedder)
     if as_json:
         typer.echo(json.dumps(_facts(pool), ensure_ascii=False))
         return
-    console.print(pool.question, style="bold", highlight=False)
+    console.print(screens.clean(pool.question), style="bold", highlight=False, markup=False)
     console.print(charts.listing(pool))
     for twins in _twins(pool):
         first, second = pool[twins["first"]].label, pool[twins["second"]].label
-        console.print(f"nearly the same: {first} and {second}", style="yellow")
+        line = screens.clean(f"nearly the same: {first} and {second}")
+        console.print(line, style="yellow", markup=False)
     console.print(charts.scatter(pool, min(console.width, 100)))
+
+
+def _existing(what: str, embedder: str | None) -> Pool:
+    """Find a pool that is there already: nothing is made, and nothing paid for."""
+    from useralign.cli.obtain import Wanted, find
+    from useralign.errors import OptionError
+
+    if (pool := find(Wanted(what, embedder=embedder))) is not None:
+        return pool[0]
+    try:
+        there = Path(what).exists()
+    except OSError:  # too long for a name, say
+        there = False
+    if there:
+        from useralign.pooling import read_pool
+
+        return read_pool(Path(what), None, embedder)
+    raise OptionError(
+        f"there is no file {what!r:.80} and no pool for such a question; "
+        "`useralign pool generate` makes one"
+    )
 
 
 def _deliver(pool: Pool, out: Path | None, as_json: bool) -> None:

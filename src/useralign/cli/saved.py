@@ -29,9 +29,14 @@ class Saved:
 
     path: Path
 
-    def write(self, session: Session) -> None:
-        """Keep the session as it is now."""
-        data = {"format": FORMAT, "pool": session.pool.to_dict(), "session": session.to_dict()}
+    def write(self, session: Session, answered_by: str = "person") -> None:
+        """Keep the session as it is now, with who answered."""
+        data = {
+            "format": FORMAT,
+            "answered_by": answered_by,
+            "pool": session.pool.to_dict(),
+            "session": session.to_dict(),
+        }
         write_json(self.path, data)
 
     def read(self) -> Session:
@@ -47,7 +52,10 @@ class Saved:
             raise FileFormatError(
                 f"{self.path}: not a saved session; expected what `useralign ask --save` writes"
             )
-        return Session.from_dict(Pool.from_dict(data["pool"]), data["session"])
+        try:
+            return Session.from_dict(Pool.from_dict(data["pool"]), data["session"])
+        except (KeyError, FileFormatError) as error:
+            raise FileFormatError(f"{self.path}: the saved session is damaged ({error})") from error
 
 
 def default_place(session: Session) -> Saved:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -27,15 +28,21 @@ def clean(text: str, longest: int = LONGEST) -> str:
 
     What a model says is data: an escape sequence in it must not reach the terminal.
     """
-    kept = "".join(c for c in text if c.isprintable() or c in "\n\t")
+    kept = "".join(_kept(c) for c in text)
     return kept if len(kept) <= longest else kept[:longest].rstrip() + " …"
+
+
+def _kept(char: str) -> str:
+    if char.isprintable() or char in "\n\t\u200c\u200d":  # joiners hold scripts and emoji together
+        return char
+    return " " if unicodedata.category(char) == "Zs" else ""
 
 
 def shown(candidate: Candidate) -> Text:
     """Return an answer as it stands in its card."""
     body = Text(clean(candidate.text or candidate.label))
     if candidate.image:
-        body.append(f"\n{candidate.image}", style="dim")
+        body.append("\n" + clean(candidate.image), style="dim")
     return body
 
 
@@ -92,7 +99,7 @@ def result(session: Session) -> RenderableType:
         )
     ]
     if session.best.image:
-        parts.append(Text(session.best.image, style="dim"))
+        parts.append(Text(clean(session.best.image), style="dim"))
     reasons = words.why(session)
     if reasons:
         parts.append(Text("You preferred it to", style="bold"))
@@ -101,5 +108,5 @@ def result(session: Session) -> RenderableType:
             bullets.add_row(" ·", Text(clean(text, 160)))
         parts.append(bullets)
     parts.append(Text(words.certainty(session)))
-    parts += [Text(line, style="dim") for line in words.spending(session)]
+    parts += [Text(clean(line), style="dim") for line in words.spending(session)]
     return Group(*parts)

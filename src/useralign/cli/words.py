@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from useralign.session import Session
 
 REASONS = {
-    "bound": "no other answer can be better",
+    "bound": "that is as close to the best as you asked for",
     "budget": "that was the number of questions you allowed",
     "limit": "that was the largest number of questions",
     "exhausted": "there is nothing left worth asking",
@@ -38,7 +38,11 @@ def certainty(session: Session) -> str:
     reason = REASONS.get(session.stop_reason or "", "")
     share = 100.0 * session.bound / session.method.norm_bound
     if session.stop_reason == "bound" and share == 0.0:
-        return "By your answers, no other answer in the pool can be better."
+        return (
+            "By your answers, no other answer in the pool can be better."
+            if session.cost
+            else "There was nothing to choose between."
+        )
     tail = f" Another answer could be better by at most {share:.0f}% of the scale."
     return (reason[:1].upper() + reason[1:] + "." if reason else "") + (tail if share else "")
 
@@ -64,11 +68,12 @@ def money(cost: float | None) -> str:
 
 def spending(session: Session) -> list[str]:
     """Report what a session cost, in the form of the paper's cost section."""
-    usage: Mapping[str, Any] = session.pool.meta.get("usage", {})
+    usage: Mapping[str, Any] = session.pool.meta.get("usage") or {}
     if summary := usage.get("summary"):
         lines = [str(summary)]
     else:
-        lines = [f"Pool of {len(session.pool)} answers: ready-made, {money(0.0)}."]
+        size = len(session.pool)
+        lines = [f"Pool of {size} answer{'s' * (size != 1)}: ready-made, {money(0.0)}."]
     asked = session.cost
     lines.append(f"Comparisons: {asked} question{'s' * (asked != 1)}, {money(0.0)}.")
     return lines

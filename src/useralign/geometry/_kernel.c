@@ -321,16 +321,17 @@ static int fit(const Matrix *B, double radius, const double *tilt, double *w, do
             slope += g[j] * u[j];
         }
         length = sqrt(length);
-        double step = 1.0;
-        if (length > 1e-3 * radius) { /* near the solution Newton's step needs no leash */
-            double here = objective(B, tilt, w);
+        if (!(length < INFINITY)) return -1;
+        double step = 1.0, here = objective(B, tilt, w);
+        int settled = length <= 1e-8 * radius || -slope <= 1e-15 * (1.0 + fabs(here));
+        if (!settled && length > 1e-3 * radius) { /* near the end Newton's step needs no leash */
             for (; step > 1e-10; step *= 0.5) {
                 for (Py_ssize_t j = 0; j < r; j++) v[j] = w[j] + step * u[j];
                 if (objective(B, tilt, v) <= here + 1e-4 * step * slope) break;
             }
         }
         for (Py_ssize_t j = 0; j < r; j++) w[j] += step * u[j];
-        if (length <= 1e-8 * radius) return round + 1;
+        if (settled) return round + 1;
     }
     return -1;
 }

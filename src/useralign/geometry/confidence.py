@@ -20,6 +20,8 @@ from useralign.geometry.logistic import loss
 from useralign.geometry.mle import Fit, fit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from useralign.geometry.evidence import Evidence
@@ -41,16 +43,26 @@ class LossLevel:
         Whether `A theta >= 0` holds as well.
     estimate : Fit
         The norm-constrained MLE in the basis of the evidence.
+    near : float
+        The last root's log kappa, from which the next is seldom far; only a start.
     """
 
     def __init__(
-        self, evidence: Evidence, level: float, norm_bound: float, cone: bool, estimate: Fit
+        self,
+        evidence: Evidence,
+        level: float,
+        norm_bound: float,
+        cone: bool,
+        estimate: Fit,
+        *,
+        near: float = 0.0,
     ) -> None:
         self.evidence = evidence
         self.level = level
         self.norm_bound = norm_bound
         self.cone = cone
         self.estimate = estimate
+        self.near = near
 
     def allows(self, margins: NDArray[np.float64]) -> bool:
         """Tell whether a preference with these margins, shape (t,), meets the constraint."""
@@ -87,18 +99,12 @@ class LossLevel:
             found[0] = fit(rows, self.norm_bound, tilt=tilt, cone=self.cone, start=found[0])
             return found[0].loss - self.level
 
-        low, high = -2.0, 2.0
-        while excess(low) > 0:
-            low -= 4.0
-            if low < -60.0:  # the level is the minimum itself: the set is one point
-                return float(c @ found[0].w)
-        while excess(high) < 0:
-            high += 4.0
-            if high > 60.0:  # tight only to rounding
-                return float(c @ found[0].w)
-        from scipy.optimize import brentq  # noqa: PLC0415 - a slow import, seldom needed
+        bracket = _bracket(excess, self.near)
+        if bracket is not None:
+            from scipy.optimize import brentq  # noqa: PLC0415 - a slow import, seldom needed
 
-        excess(brentq(excess, low, high, xtol=1e-13, rtol=1e-14))
+            self.near = float(brentq(excess, *bracket, xtol=1e-12, rtol=1e-14))
+            excess(self.near)
         return float(c @ found[0].w)
 
     def _coordinates(
@@ -112,3 +118,22 @@ class LossLevel:
         if length <= 1e-12 * float(np.linalg.norm(direction)):
             return np.ascontiguousarray(rows), inside
         return np.column_stack([rows, np.zeros(len(rows))]), np.append(inside, length)
+
+
+def _bracket(
+    excess: Callable[[float], float], start: float, most: float = 60.0
+) -> tuple[float, float] | None:
+    """Find where a growing function changes sign; None where it does so nowhere within reach.
+
+    That is so when the level is the minimum itself, or tight only to rounding: then the last
+    point evaluated is the solution as far as it can be told.
+    """
+    width = 0.5
+    here = excess(start)
+    direction = -1.0 if here > 0 else 1.0
+    while abs(start) <= most:
+        there = start + direction * width
+        if (excess(there) > 0) != (here > 0):
+            return (there, start) if direction < 0 else (start, there)
+        start, width = there, 2.0 * width
+    return None

@@ -127,6 +127,7 @@ class Exact(Engine):
         self.evidence = Evidence(features.shape[1])
         self._fit: Fit | None = None
         self._warm: Fit | None = None
+        self._limit: LossLevel | None = None
         self._squares = np.einsum("kd,kd->k", features, features)
         self._incumbent = -1
         self._gaps = self._ceilings = self._squares  # |c_k|^2 and bounds on |P(c_k)|
@@ -198,10 +199,12 @@ class Exact(Engine):
             return None
         solved = self._solve()
         level = self.level(solved.loss)
-        worst = LOG2 if self.cone else math.log1p(math.exp(min(self.norm_bound, 700.0)))
+        worst = LOG2 if self.cone else self.norm_bound + math.log1p(math.exp(-self.norm_bound))
         if self.count * worst <= level:
             return None
-        return LossLevel(self.evidence, level, self.norm_bound, self.cone, solved)
+        near = self._limit.near if self._limit else 0.0
+        self._limit = LossLevel(self.evidence, level, self.norm_bound, self.cone, solved, near=near)
+        return self._limit
 
     def _set_incumbent(self, incumbent: int) -> None:
         """Bound every challenger's value against a new incumbent."""

@@ -37,8 +37,10 @@ def as_matrix(features: ArrayLike) -> NDArray[np.float64]:
     PoolError
         If they are empty, not two-dimensional, not numeric, or not finite.
     """
+    if np.iscomplexobj(features):
+        raise PoolError("features must be real numbers, got complex ones")
     try:
-        matrix = np.ascontiguousarray(features, dtype=np.float64)
+        matrix = np.array(features, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise PoolError(
             f"features must be a K-by-d array of numbers, one row a candidate; got {error}"
@@ -78,7 +80,11 @@ def normalise(matrix: NDArray[np.float64], how: str) -> NDArray[np.float64]:
     if how not in get_args(Normalise):
         expected = ", ".join(get_args(Normalise))
         raise OptionError(f"normalise={how!r} is not known; expected one of {expected}")
-    norms = np.sqrt(np.einsum("kd,kd->k", matrix, matrix))
+    scale = float(np.abs(matrix).max())
+    if scale == 0.0 and how != "unit":
+        return matrix
+    unit = matrix / (scale or 1.0)  # so that no square over- or underflows
+    norms = np.sqrt(np.einsum("kd,kd->k", unit, unit))
     if how == "unit":
         if not norms.all():
             row = int(np.argmin(norms))
@@ -86,16 +92,22 @@ def normalise(matrix: NDArray[np.float64], how: str) -> NDArray[np.float64]:
                 f"row {row} of the features is all zeros, so it has no direction to scale; "
                 "use normalise='ball', or embed that candidate again"
             )
-        return np.asarray(matrix * (RADIUS / norms)[:, None])
+        return _finite(unit * (RADIUS / norms)[:, None])
     if how == "none":
-        if norms.max() > RADIUS + _SLACK:
+        if norms.max() * scale > RADIUS + _SLACK:
             raise PoolError(
                 f"normalise='none' expects every row within the ball of radius {RADIUS}; row "
-                f"{int(norms.argmax())} has norm {norms.max():.4g}. Use normalise='ball'"
+                f"{int(norms.argmax())} has norm {norms.max() * scale:.4g}. Use normalise='ball'"
             )
         return matrix
-    size = norms.max() / RADIUS if how == "ball" else _diameter(matrix)
-    return matrix / size if size > 0 else matrix
+    size = norms.max() / RADIUS if how == "ball" else _diameter(unit)
+    return _finite(unit / size) if size > 0 else matrix
+
+
+def _finite(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    if not np.isfinite(matrix).all():
+        raise PoolError("the features' sizes differ too much to be scaled; scale them beforehand")
+    return matrix
 
 
 def _diameter(matrix: NDArray[np.float64]) -> float:

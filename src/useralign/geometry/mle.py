@@ -66,7 +66,7 @@ def fit(
     Raises
     ------
     SolverError
-        If Newton's method does not converge; not seen on any input so far.
+        If Newton's method does not converge, from the start given nor from zero.
     """
     size = rows.shape[1]
     gain = np.zeros(size) if tilt is None else tilt
@@ -75,9 +75,11 @@ def fit(
         w[: len(start.w)] = start.w
     mu = start.mu if start else 0.0
     if kernel.compiled and not cone:
-        value, mu, rounds = kernel.compiled.fit(rows, radius, gain, w, mu)
-        if rounds >= 0:
-            return Fit(w, value, mu)
+        for begin, multiplier in ((w, mu), (np.zeros(size), 0.0)):
+            found = begin.copy()
+            value, reached, rounds = kernel.compiled.fit(rows, radius, gain, found, multiplier)
+            if rounds >= 0:
+                return Fit(found, value, reached)
     return _newton(rows, radius, gain, cone, Fit(w, 0.0, mu))
 
 
@@ -99,12 +101,14 @@ def _newton(
         step = target - w
         length = float(np.linalg.norm(step))
         share, here, slope = 1.0, objective(w), float(gradient @ step)
-        while length > 1e-3 * radius and share > 1e-10:
+        # Where the loss is flat, rounding hides the step's end: no gain left is the end, too.
+        settled = length <= 1e-8 * radius or -slope <= 1e-15 * (1.0 + abs(here))
+        while not settled and length > 1e-3 * radius and share > 1e-10:
             if objective(w + share * step) <= here + 1e-4 * share * slope:
                 break
             share /= 2.0
         w = w + share * step
-        if length <= 1e-8 * radius:
+        if settled:
             return Fit(w, loss(rows @ w), mu)
     raise SolverError(
         f"the logistic fit did not converge in {_ROUNDS} rounds ({rows.shape[0]} answers, "

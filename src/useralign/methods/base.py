@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 DELTA = 0.05
 NORM_BOUND = 3.0
+MOST_NORM_BOUND = 1e4
 
 
 class Decision(NamedTuple):
@@ -55,6 +56,7 @@ class Run(ABC):
         self.seed = seed
         self.norm_bound = norm_bound
         self.barred: set[frozenset[int]] = set()
+        self.tie = TIE * norm_bound  # scores this close are equal
 
     @abstractmethod
     def add(self, first: int, second: int, winner: int) -> None:
@@ -80,7 +82,7 @@ class Run(ABC):
         later tie goes to the lowest index.
         """
         scores = self.scores()
-        tied = scores >= scores.max() - TIE * self.norm_bound
+        tied = scores >= scores.max() - self.tie
         if tied.all():
             return int(self.generator(0).integers(len(scores)))
         return int(tied.argmax())
@@ -134,7 +136,7 @@ class Method(ABC):
         seed : int
         fixed_budget : bool
             Whether the session runs for its whole budget whatever the bound (the paper's
-            footnote 2): then there is always something to ask.
+            footnote 2), with i.i.d. challengers when no viable one remains.
         """
 
     def options(self) -> dict[str, Any]:
@@ -148,9 +150,10 @@ class Method(ABC):
 
 def check_norm_bound(norm_bound: float) -> float:
     """Return S as a float, or say what is wrong with it."""
-    if not is_finite(norm_bound) or norm_bound <= 0:
+    if not is_finite(norm_bound) or not 0 < norm_bound <= MOST_NORM_BOUND:
         raise OptionError(
-            f"norm_bound (the paper's S) must be a positive number, got {norm_bound!r}; "
+            f"norm_bound (the paper's S) must be above 0 and at most {MOST_NORM_BOUND:g}, where "
+            f"answers are as good as certain; got {norm_bound!r}; "
             f"the paper uses {NORM_BOUND:g}"
         )
     return float(norm_bound)

@@ -80,6 +80,7 @@ class _FixedRun(Run):
         self, features: NDArray[np.float64], seed: int, scores: NDArray[np.float64], bound: float
     ) -> None:
         super().__init__(features, seed, NORM_BOUND)
+        self.tie = 0.0  # utilities are given exactly, on whatever scale
         self._scores = scores
         self._bound = bound
 
@@ -128,7 +129,10 @@ class Oracle(Method):
             raise OptionError(
                 "oracle needs utilities=, one number a candidate: it knows what others must ask"
             )
-        self.utilities = np.asarray(utilities, dtype=np.float64)
+        try:
+            self.utilities = np.array(utilities, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise OptionError(f"utilities must be a list of numbers: {error}") from None
         if self.utilities.ndim != 1 or not np.isfinite(self.utilities).all():
             raise OptionError(
                 f"utilities must be a list of finite numbers, got shape {self.utilities.shape}"

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from useralign.errors import OptionError
 from useralign.geometry import ZERO, Engine, Exact, Reference
 from useralign.methods.base import (
@@ -23,11 +25,10 @@ from useralign.methods.base import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 BACKENDS: dict[str, type[Engine]] = {"exact": Exact, "reference": Reference}
-_REUSES = 200  # recorded answers in a row after which a pair is asked again after all
+_REUSES = 25  # recorded answers in a row after which a pair is asked again after all
 
 
 class ConfidenceRun(Run):
@@ -100,7 +101,18 @@ class ConfidenceRun(Run):
             bound = self.norm_bound  # B(0) = S: nothing is known but the a-priori bound
         if challenger is None and self.fixed_budget:
             challenger = self._iid_challenger(incumbent, barred)
+        if challenger is None and barred and bound > 0:
+            return self._other_pair(incumbent, bound)
         return Decision(incumbent, challenger, bound)
+
+    def _other_pair(self, incumbent: int, bound: float) -> Decision:
+        """Challenge the next best candidate where every open pair of the best was skipped."""
+        for other in (int(k) for k in np.argsort(-self.scores(), kind="stable")):
+            skipped = [k for pair in self.barred if other in pair for k in pair if k != other]
+            challenger, _ = self.engine.challenge(other, skipped)
+            if challenger is not None:
+                return Decision(other, challenger, bound)
+        return Decision(incumbent, None, bound)
 
     def _iid_challenger(self, incumbent: int, barred: list[int]) -> int | None:
         """Draw a challenger uniformly from the others (footnote 2)."""
@@ -141,7 +153,7 @@ class UserAlignLoss(Method):
     ) -> None:
         self.norm_bound = check_norm_bound(norm_bound)
         self.delta = check_delta(delta)
-        if backend not in BACKENDS:
+        if not isinstance(backend, str) or backend not in BACKENDS:
             raise OptionError(f"backend={backend!r} is not known; expected one of {[*BACKENDS]}")
         self.backend = backend
 
@@ -180,7 +192,9 @@ class UserAlign(UserAlignLoss):
         reask: bool = False,
     ) -> None:
         super().__init__(norm_bound=norm_bound, delta=delta, backend=backend)
-        self.reask = bool(reask)
+        if not isinstance(reask, bool):
+            raise OptionError(f"reask must be True or False, got {reask!r}")
+        self.reask = reask
 
     def options(self) -> dict[str, Any]:
         """Return the constructor's arguments, as plain data."""
