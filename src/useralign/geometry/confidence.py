@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from useralign.geometry.evidence import Evidence
 
+_REACH = 60.0  # the largest |log kappa| looked at
 _LEVEL = 1e-10  # how far above the level, relative to 1 + level, still counts as on it
 
 
@@ -99,12 +100,7 @@ class LossLevel:
             found[0] = fit(rows, self.norm_bound, tilt=tilt, cone=self.cone, start=found[0])
             return found[0].loss - self.level
 
-        bracket = _bracket(excess, self.near)
-        if bracket is not None:
-            from scipy.optimize import brentq  # noqa: PLC0415 - a slow import, seldom needed
-
-            self.near = float(brentq(excess, *bracket, xtol=1e-12, rtol=1e-14))
-            excess(self.near)
+        self.near = _root(excess, self.near, 1e-13 * (1.0 + abs(self.level)))
         return float(c @ found[0].w)
 
     def _coordinates(
@@ -120,20 +116,32 @@ class LossLevel:
         return np.column_stack([rows, np.zeros(len(rows))]), np.append(inside, length)
 
 
-def _bracket(
-    excess: Callable[[float], float], start: float, most: float = 60.0
-) -> tuple[float, float] | None:
-    """Find where a growing function changes sign; None where it does so nowhere within reach.
+def _root(excess: Callable[[float], float], start: float, tolerance: float) -> float:
+    """Find the root of a growing function, whose last evaluation is at the point returned.
 
-    That is so when the level is the minimum itself, or tight only to rounding: then the last
-    point evaluated is the solution as far as it can be told.
+    First a bracket, in growing steps. Without one within reach the level is the minimum itself,
+    or tight only to rounding, and the last point is the solution as far as it can be told. Then
+    regula falsi with the Illinois weights, on the values at hand: a warm-started function that
+    is evaluated twice may differ in its last digits, and change its sign.
     """
-    width = 0.5
-    here = excess(start)
-    direction = -1.0 if here > 0 else 1.0
-    while abs(start) <= most:
-        there = start + direction * width
-        if (excess(there) > 0) != (here > 0):
-            return (there, start) if direction < 0 else (start, there)
-        start, width = there, 2.0 * width
-    return None
+    here, value, width = start, excess(start), 0.5
+    step = -1.0 if value > 0 else 1.0
+    while True:
+        there = here + step * width
+        if abs(there) > _REACH:
+            return here
+        reached = excess(there)
+        if (reached > 0) != (value > 0):
+            break
+        here, value, width = there, reached, 2.0 * width
+    for _ in range(100):
+        if abs(reached) <= tolerance or abs(there - here) <= 1e-13:
+            break
+        middle = there - reached * (there - here) / (reached - value)
+        found = excess(middle)
+        if (found > 0) != (reached > 0):
+            here, value = there, reached
+        else:
+            value /= 2.0
+        there, reached = middle, found
+    return there
