@@ -20,6 +20,7 @@ COMMANDS = [
     ["models", "pull"],
     ["models", "list"],
     ["models", "remove"],
+    ["reproduce"],
     ["doctor"],
 ]
 

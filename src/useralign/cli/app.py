@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from useralign import __version__
-from useralign.cli import ask, doctor, models, pool
+from useralign.cli import ask, doctor, models, pool, reproduce
 
 app = typer.Typer(
     name="useralign",
@@ -38,4 +38,5 @@ def root(
 app.command()(ask.ask)
 app.add_typer(pool.app, name="pool")
 app.add_typer(models.app, name="models")
+app.command()(reproduce.reproduce)
 app.command()(doctor.doctor)

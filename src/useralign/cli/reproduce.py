@@ -1,0 +1,106 @@
+"""`useralign reproduce`: the paper's evaluation, with our numbers beside the paper's."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from useralign.experiments.reproduce import Bench
+
+_WHAT = (
+    "all, figure2, figure3, figure4, tables, head-to-head, large-pool, wall-clock, costs, food2d "
+    "or unbiased."
+)
+
+
+def reproduce(
+    what: Annotated[str, typer.Argument(help=_WHAT)] = "all",
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The folder for everything; made if need be.")
+    ] = Path("reproduction"),
+    engine: Annotated[str, typer.Option(help="Where to compute: local or dask.")] = "local",
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler, tcp://...")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", help="How many processes; all cores if not given.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="How many seeds; the paper has 5.")] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")] = False,
+) -> None:
+    """Reproduce the paper's evaluation, offline; finished work in the folder is not done again."""
+    from useralign.experiments.reproduce import reproduce as run
+
+    options = {"engine": engine, "scheduler": scheduler, "jobs": jobs, "seeds": seeds}
+    if as_json:
+        _print_json(run(what, out, **options))  # type: ignore[arg-type]
+        return
+    from rich.console import Console
+
+    errors = Console(stderr=True)
+    with _bars(errors) as bars:
+        tell = _Teller(bars, errors)
+        bench = run(what, out, progress=tell, **options)  # type: ignore[arg-type]
+    _show(bench)
+
+
+class _Teller:
+    """Shows how far each part is: a bar on a terminal, a line a part elsewhere."""
+
+    def __init__(self, bars: Progress, console: object) -> None:
+        self._bars = bars
+        self._plain = not getattr(console, "is_terminal", False)
+        self._tasks: dict[str, TaskID] = {}
+
+    def __call__(self, label: str, done: int, total: int, left: float | None) -> None:
+        if label not in self._tasks:
+            self._tasks[label] = self._bars.add_task(label, total=total, left="")
+            if self._plain:
+                typer.echo(f"{label}: {total:,} to do", err=True)
+        text = "" if left is None or done == total else f"{_duration(left)} left"
+        self._bars.update(self._tasks[label], completed=done, total=total, left=text)
+
+
+def _bars(console: object) -> Progress:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    return Progress(
+        TextColumn("{task.description:<12}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[left]}"),
+        console=console,  # type: ignore[arg-type]
+        disable=not getattr(console, "is_terminal", False),
+    )
+
+
+def _show(bench: Bench) -> None:
+    """Print the summary, the claims that do not hold, and where the report is."""
+    typer.echo(bench.report.summary())
+    for verdict in bench.report.verdicts:
+        if not verdict.holds:
+            typer.echo(f"\n  {verdict.claim} ({verdict.where}): does not hold.")
+            typer.echo(f"    ours:  {verdict.ours}\n    paper: {verdict.paper}\n    {verdict.why}")
+    typer.echo(f"\n{len(bench.written)} files; begin with {bench.out / 'report.html'}")
+
+
+def _print_json(bench: Bench) -> None:
+    value = {
+        "summary": bench.report.summary(),
+        "facts": bench.report.facts,
+        "verdicts": [verdict.to_dict() for verdict in bench.report.verdicts],
+        "tables": [t.to_dict() for part in bench.report.sections for t in part.tables],
+        "files": [str(path) for path in bench.written],
+    }
+    typer.echo(json.dumps(value, ensure_ascii=False))
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

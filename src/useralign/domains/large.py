@@ -1,0 +1,172 @@
+"""The food pool of N = 1,000, for the paper's large-pool table.
+
+The 300 answers of food64d, and 700 composed from hand-written dishes, ways of serving and reasons.
+Every answer is rated on six attributes, and people are weights over these, so that each of them
+ranks all answers and the baseline. Nothing is drawn at random: the pool is always the same.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from useralign.domains import Domain, load
+from useralign.domains.questions import Persona, Question
+from useralign.pool import Candidate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+NAME = "food64d-large"
+SIZE = 1000
+_DATA = Path(__file__).parent / "data" / "food64d" / "large.toml"
+_LOW, _HIGH = 3, 6  # digits up to the one and from the other on count as low and high
+
+Ratings = dict[str, float]
+
+
+class LargeQuestion(Question):
+    """A question whose pool is all of its answers, whatever the style."""
+
+    __slots__ = ()
+
+    def chosen(self, style: str = "mixed") -> list[Candidate]:  # noqa: ARG002
+        """Return all candidates."""
+        return list(self.candidates)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A serving or a reason: words, what they change, and the dishes they suit."""
+
+    words: str
+    changes: Mapping[str, int]
+    condition: tuple[str, str] | None = None
+
+    def suits(self, digits: Mapping[str, int]) -> bool:
+        if self.condition is None:
+            return True
+        side, attribute = self.condition
+        return digits[attribute] <= _LOW if side == "low" else digits[attribute] >= _HIGH
+
+
+@cache
+def domain() -> Domain:
+    """Return the domain with this one question; see `question`."""
+    base = load("food64d")
+    return Domain(NAME, f"{base.title}, {SIZE:,} answers", "text", base.dimension, (question(),))
+
+
+@cache
+def question() -> LargeQuestion:
+    """Build the question with its 1,000 answers and 30 people.
+
+    Every candidate's `meta` has its attributes, each in [-1, 1].
+    """
+    data = tomllib.loads(_DATA.read_text(encoding="utf-8"))
+    candidates = (*_written(data), *_composed(data))
+    first = load("food64d").questions[0].baseline
+    baseline = _rated(first, "baseline", _four(data, data["baseline"]))
+    personas = tuple(_persona(item, (*candidates, baseline)) for item in data["personas"])
+    return LargeQuestion(data["id"], data["text"], baseline, candidates, personas)
+
+
+def _written(data: Mapping[str, Any]) -> Iterator[Candidate]:
+    """Yield the domain's own answers, with ratings."""
+    for asked in load("food64d").questions:
+        codes = data["answers"][asked.id].split()
+        for candidate, code in zip(asked.candidates, codes, strict=True):
+            yield _rated(candidate, f"{asked.id}-{candidate.id}", _four(data, code))
+
+
+def _composed(data: Mapping[str, Any]) -> Iterator[Candidate]:
+    """Yield each dish in several ways; counters walk through the parts, so that no two agree."""
+    reasons = [_part(line, conditional=True) for line in _lines(data["reasons"]["any"])]
+    frames, number = data["frames"]["all"], 0
+    for kind, dishes in data["dishes"].items():
+        servings = [_part(line) for line in _lines(data["servings"][kind])]
+        for place, line in enumerate(_lines(dishes)):
+            code, dish = line.split(" ", 1)
+            digits = dict(zip(data["attributes"], map(int, code), strict=True))
+            for turn in range(data["servings_each"]):
+                serving = servings[(place + turn) % len(servings)]
+                served = _changed(digits, serving)
+                fitting = [reason for reason in reasons if reason.suits(served)]
+                reason = fitting[(3 * place + 5 * turn) % len(fitting)]
+                text = _sentence(frames[number % len(frames)], dish, serving.words, reason.words)
+                number += 1
+                yield Candidate(
+                    text=text,
+                    id=f"c{number:03d}",
+                    source="composed",
+                    meta={k: _scaled(v) for k, v in _changed(served, reason).items()},
+                )
+
+
+def _sentence(frame: str, dish: str, serving: str, reason: str) -> str:
+    return frame.format(
+        dish=dish,
+        Dish=dish[0].upper() + dish[1:],
+        serving=serving,
+        reason=reason,
+        Reason=reason[0].upper() + reason[1:],
+    )
+
+
+def _persona(item: Mapping[str, Any], answers: tuple[Candidate, ...]) -> Persona:
+    """Rank all answers by what their attributes are worth; equals by their id."""
+    worth = {
+        str(answer.id): sum(w * answer.meta[name] for name, w in item["weights"].items())
+        for answer in answers
+    }
+    ranking = tuple(sorted(worth, key=lambda name: (-worth[name], name)))
+    return Persona(item["name"], item["description"], ranking)
+
+
+def _rated(candidate: Candidate, name: str, ratings: Ratings) -> Candidate:
+    meta = {**candidate.meta, **ratings}
+    return Candidate(
+        text=candidate.text,
+        id=name,
+        source=candidate.source,
+        interest=candidate.interest,
+        meta=meta,
+    )
+
+
+def _four(data: Mapping[str, Any], code: str) -> Ratings:
+    """Read the ratings that an answer does not carry itself: all but the first two."""
+    return {
+        name: _scaled(int(digit)) for name, digit in zip(data["attributes"][2:], code, strict=True)
+    }
+
+
+def _changed(digits: Mapping[str, int], part: _Part) -> dict[str, int]:
+    """Return the digits with a part's changes made to them."""
+    return {
+        name: min(max(digit + part.changes.get(name, 0), 0), 9) for name, digit in digits.items()
+    }
+
+
+def _scaled(digit: int) -> float:
+    """Map 0 to 9 onto [-1, 1]."""
+    return round((digit - 4.5) / 4.5, 4)
+
+
+def _part(line: str, *, conditional: bool = False) -> _Part:
+    """Read `condition | changes | words`, or `changes | words`."""
+    *front, words = (field.strip() for field in line.split("|"))
+    condition = tuple(front[0].split()) if conditional and front[0] else None
+    changes = {}
+    for change in front[-1].split():
+        sign = "+" if "+" in change else "-"
+        name, amount = change.split(sign)
+        changes[name] = int(sign + amount)
+    return _Part(words, changes, (condition[0], condition[1]) if condition else None)
+
+
+def _lines(block: str) -> list[str]:
+    return [line for line in block.splitlines() if line]

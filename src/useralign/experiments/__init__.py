@@ -1,0 +1,1 @@
+"""The evaluation: plans, a runner, tables, figures and the report."""

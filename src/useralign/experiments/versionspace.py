@@ -1,0 +1,263 @@
+"""Version spaces in two dimensions: what the answers leave possible, step by step.
+
+A confidence set in the plane is a disc of radius S, cut by the level line of the loss (Eq. 3) and,
+for UserAlign, by a half-plane for each answer (Eq. 4). Seen from the origin the half-planes leave a
+sector, and on each ray the loss is convex, so that the set is an interval of each ray: its outline
+and its area follow by integrating over the angle.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from useralign.geometry import beta, fit
+from useralign.geometry.logistic import LOG2, softplus
+from useralign.methods.base import DELTA, NORM_BOUND
+from useralign.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from numpy.typing import NDArray
+
+    from useralign.pool import Candidate, Pool
+    from useralign.session import Comparison
+    from useralign.users import User
+
+_HALVINGS = 48
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
+_MARGIN = 1e-12  # how far above the level, relatively, still counts as on it
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A confidence set in the plane.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (t, 2)
+        Winner minus loser for each answer.
+    cone : bool
+        Whether every answer also cuts the set by its half-plane: the practical set.
+    norm_bound : float
+        S.
+    level : float
+        The largest loss that the set allows.
+    """
+
+    rows: NDArray[np.float64]
+    cone: bool
+    norm_bound: float
+    level: float
+
+    @classmethod
+    def after(
+        cls,
+        rows: NDArray[np.float64],
+        *,
+        cone: bool,
+        norm_bound: float = NORM_BOUND,
+        delta: float = DELTA,
+    ) -> Region:
+        """Build the set that the answers leave, with the level of Eq. 3."""
+        if not len(rows):
+            return cls(rows.reshape(0, 2), cone, norm_bound, math.inf)
+        least = fit(np.ascontiguousarray(rows), norm_bound).loss
+        return cls(rows, cone, norm_bound, least + beta(len(rows), 2, norm_bound, delta))
+
+    @property
+    def full_area(self) -> float:
+        """The area of the whole disc."""
+        return math.pi * self.norm_bound**2
+
+    def sector(self) -> tuple[float, float]:
+        """Return the angles between which the half-planes leave something; equal if nothing.
+
+        Angles increase from the first to the second, which differ by 2 pi at most.
+        """
+        if not self.cone or not len(self.rows):
+            return -math.pi, math.pi
+        facing = np.arctan2(self.rows[:, 1], self.rows[:, 0])
+        low, high = facing[0] - math.pi / 2, facing[0] + math.pi / 2
+        for angle in facing[1:]:
+            middle = (low + high) / 2
+            near = middle + math.remainder(angle - middle, 2 * math.pi)
+            low, high = max(low, near - math.pi / 2), min(high, near + math.pi / 2)
+            if low >= high:
+                return float(middle), float(middle)
+        return float(low), float(high)
+
+    def reach(self, angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return where the rays at these angles enter and leave the disc and the loss set.
+
+        Parameters
+        ----------
+        angles : ndarray, shape (n,)
+
+        Returns
+        -------
+        inner, outer : ndarray, shape (n,)
+            Equal where a ray misses the set.
+        """
+        rays = np.column_stack([np.cos(angles), np.sin(angles)])
+        margins = rays @ self.rows.T
+        zero, far = np.zeros(len(angles)), np.full(len(angles), self.norm_bound)
+        if (self._loss(margins, far) <= self._ceiling).all() and self._has_origin:
+            return zero, far
+        lowest = zero if self._has_origin else self._lowest(margins)
+        outer = self._crossing(margins, lowest, far)
+        inner = zero if self._has_origin else self._crossing(margins, lowest, zero)
+        missed = self._loss(margins, lowest) > self._ceiling
+        return np.where(missed, 0.0, inner), np.where(missed, 0.0, outer)
+
+    def area(self) -> float:
+        """Return the set's area, by Gauss-Legendre quadrature over four pieces of the sector."""
+        low, high = self.sector()
+        half = (high - low) / 8
+        angles = np.concatenate([low + half * (place + _NODES) for place in (1, 3, 5, 7)])
+        inner, outer = self.reach(angles)
+        return float(half * np.tile(_WEIGHTS, 4) @ (outer**2 - inner**2) / 2)
+
+    def outline(self, count: int = 361) -> NDArray[np.float64]:
+        """Trace the set's boundary: a closed polygon, shape (n, 2)."""
+        low, high = self.sector()
+        angles = np.linspace(low, high, count)
+        inner, outer = self.reach(angles)
+        rays = np.column_stack([np.cos(angles), np.sin(angles)])
+        there = rays * outer[:, None]
+        if high - low >= 2 * math.pi - 1e-9 and self._has_origin:
+            return np.asarray(there)
+        seen = outer > inner
+        back = rays * inner[:, None]
+        return np.concatenate([there[seen], back[seen][::-1]])
+
+    @property
+    def _ceiling(self) -> float:
+        return self.level + _MARGIN * (1.0 + abs(self.level))
+
+    @property
+    def _has_origin(self) -> bool:
+        return len(self.rows) * LOG2 <= self._ceiling
+
+    @staticmethod
+    def _loss(margins: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the loss at a length along each ray; margins of shape (n, t)."""
+        return np.asarray(softplus(-margins * lengths[:, None]).sum(axis=1))
+
+    def _lowest(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return where on each ray the loss is least, by halving on the sign of its slope."""
+        low, high = np.zeros(len(margins)), np.full(len(margins), self.norm_bound)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            slope = -(margins / (1.0 + np.exp(margins * middle[:, None]))).sum(axis=1)
+            low, high = np.where(slope < 0, middle, low), np.where(slope < 0, high, middle)
+        return np.asarray((low + high) / 2)
+
+    def _crossing(
+        self,
+        margins: NDArray[np.float64],
+        inside: NDArray[np.float64],
+        outside: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Return how far from `inside` towards `outside` the loss stays below the level."""
+        near, far = inside.copy(), outside.copy()
+        within = self._loss(margins, far) <= self._ceiling
+        for _ in range(_HALVINGS):
+            middle = (near + far) / 2
+            allowed = self._loss(margins, middle) <= self._ceiling
+            near, far = np.where(allowed, middle, near), np.where(allowed, far, middle)
+        return np.where(within, outside, near)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of an interaction in the plane, before its comparison is answered.
+
+    Parameters
+    ----------
+    t : int
+        How many answers came before.
+    incumbent : int
+    challenger : int or None
+        None when nothing is left to ask.
+    winner : int or None
+        What the person answers; None with no challenger.
+    bound : float
+        B(t).
+    viable : tuple of int
+        The candidates that may still be the best.
+    region : Region
+        The confidence set.
+    """
+
+    t: int
+    incumbent: int
+    challenger: int | None
+    winner: int | None
+    bound: float
+    viable: tuple[int, ...]
+    region: Region
+
+
+def trace(
+    pool: Pool,
+    user: User,
+    method: str = "useralign",
+    *,
+    budget: int | None = None,
+    seed: int = 0,
+    keep: Collection[int] | None = None,
+) -> list[Step]:
+    """Run one interaction and keep every step's geometry.
+
+    Parameters
+    ----------
+    pool : Pool
+        Of dimension 2.
+    user : User
+    method : {"useralign", "useralign_loss"}
+    budget : int, optional
+        Go on for this many answers whatever the bound; else stop at epsilon = 0.
+    seed : int
+    keep : collection of int, optional
+        The numbers of answers at which to keep a step; all of them when not given.
+
+    Returns
+    -------
+    list of Step
+        The last one has everything answered.
+    """
+    cone = method == "useralign"
+    options = {"reask": True} if cone else {}
+    epsilon = 0.0 if budget is None else None
+    session = Session(pool, method, epsilon=epsilon, budget=budget, seed=seed, **options)
+    steps, rows = [], np.zeros((0, 2))
+    while True:
+        pair = session.ask()
+        winner = None if pair is None else user.choose(pair)
+        if pair is None or keep is None or session.cost in keep:
+            region = Region.after(rows, cone=cone, norm_bound=session.method.norm_bound)
+            steps.append(_step(session, pair, winner, region))
+        if pair is None or winner is None:
+            return steps
+        loser = pair.second if winner.index == pair.first.index else pair.first
+        rows = np.vstack([rows, pool.features[winner.index] - pool.features[loser.index]])
+        session.tell(winner)
+
+
+def _step(
+    session: Session, pair: Comparison | None, winner: Candidate | None, region: Region
+) -> Step:
+    return Step(
+        t=session.cost,
+        incumbent=session.best.index,
+        challenger=None if pair is None else pair.second.index,
+        winner=None if winner is None else winner.index,
+        bound=session.bound,
+        viable=tuple(candidate.index for candidate in session.viable),
+        region=region,
+    )
