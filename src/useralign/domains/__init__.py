@@ -65,7 +65,7 @@ def load(name: str) -> Domain:
         raise OptionError(f"unknown domain {name!r}; known: {', '.join(names())}")
     about = tomllib.loads((folder / "domain.toml").read_text(encoding="utf-8"))
     axes = [axis["name"] for axis in about.get("axes", [])]
-    questions = tuple(read_questions(folder / about["questions"], axes))
+    questions = tuple(read_questions(folder / about["questions"], axes, about["kind"]))
     return Domain(name, about["title"], about["kind"], about["dimension"], questions)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from useralign.embedders import embedder_for
 from useralign.errors import FileFormatError, OptionError
 from useralign.pool import Candidate, Pool
 
@@ -49,6 +50,8 @@ class Question:
     personas : tuple of Persona
     axes : tuple of str
         Names of numbers in each candidate's `meta` that are its features; none: embed it.
+    kind : {"text", "image"}
+        Whether the answers are texts, or pictures whose `meta` has a recipe to draw them from.
     """
 
     id: str
@@ -57,6 +60,7 @@ class Question:
     candidates: tuple[Candidate, ...]
     personas: tuple[Persona, ...]
     axes: tuple[str, ...] = ()
+    kind: str = "text"
 
     def chosen(self, style: str = "mixed") -> list[Candidate]:
         """Return the candidates of a pool of one style.
@@ -96,6 +100,8 @@ class Question:
                 embedder="axes: " + ", ".join(self.axes),
                 meta=meta,
             )
+        if self.kind == "image":
+            return self._of_pictures(candidates, embedder, meta)
         pool = Pool.from_texts(self.text, candidates, baseline=self.baseline, embedder=embedder)
         pool.meta.update(meta)
         return pool
@@ -108,11 +114,36 @@ class Question:
         known = ", ".join(persona.name for persona in self.personas)
         raise OptionError(f"{self.id} has no persona {name!r}; it has {known}")
 
+    def _of_pictures(
+        self, candidates: Sequence[Candidate], embedder: str | Embedder | None, meta: dict[str, Any]
+    ) -> Pool:
+        """Draw what is not yet drawn, and embed the pictures and the baseline's."""
+        chosen = embedder_for(embedder, kind="image")
+        drawn = [_drawn(candidate) for candidate in (*candidates, self.baseline)]
+        vectors = chosen.embed_images([str(candidate.image) for candidate in drawn])
+        return Pool(
+            self.text,
+            drawn[:-1],
+            vectors[:-1],
+            drawn[-1],
+            normalise="unit",
+            embedder=chosen.name,
+            baseline_features=vectors[-1],
+            meta=meta,
+        )
+
     def _on_axes(self, candidate: Candidate) -> list[float]:
         return [float(candidate.meta[axis]) for axis in self.axes]
 
 
-def read_questions(path: Path, axes: Sequence[str] = ()) -> Iterator[Question]:
+def _drawn(candidate: Candidate) -> Candidate:
+    """Return the candidate with its picture."""
+    from useralign.domains.drawing import picture  # noqa: PLC0415 - for pictures only
+
+    return replace(candidate, image=str(picture(candidate.meta["recipe"])))
+
+
+def read_questions(path: Path, axes: Sequence[str] = (), kind: str = "text") -> Iterator[Question]:
     """Read a questions.jsonl file.
 
     Raises
@@ -126,12 +157,12 @@ def read_questions(path: Path, axes: Sequence[str] = ()) -> Iterator[Question]:
         raise FileFormatError(f"{path}: cannot be read ({error})") from error
     for number, line in enumerate(lines, start=1):
         try:
-            yield _question(json.loads(line), axes)
+            yield _question(json.loads(line), axes, kind)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileFormatError(f"{path}, line {number}: not a question ({error!r})") from error
 
 
-def _question(data: dict[str, Any], axes: Sequence[str]) -> Question:
+def _question(data: dict[str, Any], axes: Sequence[str], kind: str) -> Question:
     question = Question(
         id=data["id"],
         text=data["text"],
@@ -142,6 +173,7 @@ def _question(data: dict[str, Any], axes: Sequence[str]) -> Question:
             for item in data["personas"]
         ),
         axes=tuple(axes),
+        kind=kind,
     )
     everything = sorted(str(c.id) for c in (*question.candidates, question.baseline))
     for persona in question.personas:

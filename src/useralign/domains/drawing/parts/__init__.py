@@ -1,0 +1,1 @@
+"""Parts that several scenes draw: skies, plants, buildings, animals, things, letters."""
