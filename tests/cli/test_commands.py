@@ -17,6 +17,7 @@ COMMANDS = [
     ["pool", "generate"],
     ["pool", "import"],
     ["pool", "show"],
+    ["pool", "dsp"],
     ["models", "pull"],
     ["models", "list"],
     ["models", "remove"],

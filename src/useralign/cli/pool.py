@@ -39,6 +39,45 @@ def generate(
     _deliver(make(wanted, Console(stderr=True)), out, as_json)
 
 
+@app.command()
+def dsp(
+    path: Annotated[Path, typer.Argument(help="The public DSP file, a JSON list.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A folder for the pools.")] = Path("dsp"),
+    count: Annotated[int, typer.Option(help="How many questions to sample.")] = 100,
+    model: Annotated[str | None, typer.Option(help="openai:gpt-4o, local:NAME, a .gguf.")] = None,
+    embedder: Embedder = None,
+    seed: Annotated[int, typer.Option(help="For the sampling.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Make the paper's dsp64d pools from the public file; finished ones are not made again."""
+    from rich.progress import Progress
+
+    from useralign.cli.obtain import generator_of
+    from useralign.domains.dsp import make_pools, read_dsp
+
+    entries = read_dsp(path, count=count, seed=seed)
+    generator = generator_of(model)
+    with Progress(transient=True, disable=as_json) as bar:
+        task = bar.add_task("Pools", total=len(entries))
+        small = generator.name == "local"
+        made = [
+            str(out / f"{entry.id}.json")
+            for entry, _ in zip(
+                entries,
+                make_pools(
+                    entries,
+                    generator,
+                    out,
+                    embedder=embedder,
+                    small_model=small,
+                    seen=lambda done, _: bar.update(task, completed=done),
+                ),
+                strict=True,
+            )
+        ]
+    typer.echo(json.dumps(made) if as_json else f"{len(made)} pools in {out}")
+
+
 @app.command("import")
 def import_(
     path: Annotated[Path, typer.Argument(help="A .txt, .jsonl, .csv or .json file, or a folder.")],
