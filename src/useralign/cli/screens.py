@@ -40,7 +40,7 @@ def _kept(char: str) -> str:
 
 def shown(candidate: Candidate) -> Text:
     """Return an answer as it stands in its card."""
-    body = Text(clean(candidate.text or candidate.label))
+    body = Text(clean(candidate.text or candidate.label), overflow="fold")
     if candidate.image:
         body.append("\n" + clean(candidate.image), style="dim")
     return body

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from useralign.geometry.evidence import Evidence
 
-_REACH = 60.0  # the largest |log kappa| looked at
+_REACH = 20.0  # the largest |log kappa| looked at: beyond, one part drowns the other
 _LEVEL = 1e-10  # how far above the level, relative to 1 + level, still counts as on it
 
 
@@ -100,7 +100,8 @@ class LossLevel:
             found[0] = fit(rows, self.norm_bound, tilt=tilt, cone=self.cone, start=found[0])
             return found[0].loss - self.level
 
-        self.near = _root(excess, self.near, 1e-13 * (1.0 + abs(self.level)))
+        root = _root(excess, self.near, 1e-12 * (1.0 + abs(self.level)))
+        self.near = root if abs(root) < _REACH / 2 else 0.0  # far out there was no root
         return float(c @ found[0].w)
 
     def _coordinates(
@@ -119,12 +120,10 @@ class LossLevel:
 def _root(excess: Callable[[float], float], start: float, tolerance: float) -> float:
     """Find the root of a growing function, whose last evaluation is at the point returned.
 
-    First a bracket, in growing steps. Without one within reach the level is the minimum itself,
-    or tight only to rounding, and the last point is the solution as far as it can be told. Then
-    regula falsi with the Illinois weights, on the values at hand: a warm-started function that
-    is evaluated twice may differ in its last digits, and change its sign.
+    Without a change of sign within reach the level is the minimum itself, or tight only to
+    rounding, and the last point is the solution as far as it can be told.
     """
-    here, value, width = start, excess(start), 0.5
+    here, value, width = start, excess(start), 0.1
     step = -1.0 if value > 0 else 1.0
     while True:
         there = here + step * width
@@ -132,16 +131,42 @@ def _root(excess: Callable[[float], float], start: float, tolerance: float) -> f
             return here
         reached = excess(there)
         if (reached > 0) != (value > 0):
-            break
-        here, value, width = there, reached, 2.0 * width
-    for _ in range(100):
-        if abs(reached) <= tolerance or abs(there - here) <= 1e-13:
-            break
-        middle = there - reached * (there - here) / (reached - value)
-        found = excess(middle)
-        if (found > 0) != (reached > 0):
-            here, value = there, reached
-        else:
-            value /= 2.0
-        there, reached = middle, found
-    return there
+            return _between(excess, (there, reached), (here, value), tolerance)
+        here, value, width = there, reached, 3.0 * width
+
+
+def _between(
+    excess: Callable[[float], float],
+    new: tuple[float, float],
+    other: tuple[float, float],
+    tolerance: float,
+) -> float:
+    """Find the root between two points of opposite sign, by Chandrupatla's method (1997).
+
+    Inverse quadratic interpolation where three points promise it, else bisection. It works on the
+    values at hand: a warm-started function that is evaluated twice may differ in its last digits,
+    and change its sign.
+    """
+    share = 0.5
+    for _ in range(200):
+        at = new[0] + share * (other[0] - new[0])
+        value = excess(at)
+        if abs(value) <= tolerance or abs(other[0] - new[0]) <= 1e-13:
+            return at
+        old = new if (value > 0) == (new[1] > 0) else other
+        if old is other:
+            other = new
+        new = (at, value)
+        share = _share(new, other, old)
+    return new[0]
+
+
+def _share(new: tuple[float, float], other: tuple[float, float], old: tuple[float, float]) -> float:
+    """Return how far from `new` towards `other` to look next."""
+    (x1, f1), (x2, f2), (x3, f3) = new, other, old
+    xi, phi = (x1 - x2) / (x3 - x2), (f1 - f2) / (f3 - f2)
+    if not (phi * phi < xi and (1.0 - phi) ** 2 < 1.0 - xi):
+        return 0.5
+    linear = f1 / (f2 - f1) * f3 / (f2 - f3)
+    curved = (x3 - x1) / (x2 - x1) * f1 / (f3 - f1) * f2 / (f3 - f2)
+    return min(max(linear + curved, 1e-6), 1.0 - 1e-6)

@@ -287,14 +287,20 @@ class Exact(Engine):
     def _limited_values(self, limit: LossLevel, barred: Collection[int]) -> NDArray[np.float64]:
         """Return values under the loss constraint, exact where they could be the largest."""
         values = self._ceilings * self.norm_bound
+        done = np.zeros(len(values), dtype=bool)
         best = best_allowed = -math.inf
-        for k in np.argsort(-values, kind="stable"):
+        while not done.all():
+            k = int(np.where(done, -np.inf, values).argmax())
             if values[k] < min(best, best_allowed) - TIE * self.norm_bound:
                 break
-            values[k] = self._limited_value(int(k), limit)
+            values[k] = self._limited_value(k, limit)
+            done[k] = True
             best = max(best, float(values[k]))
             if k not in barred:
                 best_allowed = max(best_allowed, float(values[k]))
+            # max <theta, a + b> <= max <theta, a> + S |b|: neighbours cannot be much better.
+            gaps = np.linalg.norm(self.features - self.features[k], axis=1)
+            np.minimum(values, values[k] + self.norm_bound * gaps, out=values, where=~done)
         return np.asarray(values)
 
     def _limited_value(self, k: int, limit: LossLevel) -> float:
