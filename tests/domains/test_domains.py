@@ -108,3 +108,13 @@ def test_damaged_questions_name_file_and_line(tmp_path: Path, line: str) -> None
     path.write_text(line, encoding="utf-8")
     with pytest.raises(FileFormatError, match=r"questions\.jsonl, line 1"):
         list(read_questions(path))
+
+
+def test_domains_made_by_code_load_by_name() -> None:
+    synthetic = domains.load("synthetic2d")
+    pool = synthetic.questions[0].pool()
+    assert pool.features.shape == (20, 2)
+    assert np.linalg.norm(pool.features, axis=1).max() <= 0.5 + 1e-9
+    large = domains.load("food64d-large")
+    assert len(large.questions[0].candidates) == 1000
+    assert set(domains.names()) >= {"synthetic2d", "food2d", "food64d", "travel64d", "visual512d"}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from useralign.experiments import claims, claims_more, paper, tables_build
+from useralign.experiments import claims, claims_figures, paper, tables_build
 from useralign.experiments.paper import Mean
 from useralign.experiments.tables import Table
 
@@ -195,14 +195,14 @@ def test_cost_claim_is_for_twenty_candidates() -> None:
 
 
 def test_equal_cost_claim() -> None:
-    (verdict,) = claims_more.better_at_equal_cost("food2d, BTL", results("food2d"))
+    (verdict,) = claims_figures.better_at_equal_cost("food2d, BTL", results("food2d"))
     assert verdict.holds
     assert "at t = 20" in verdict.ours
-    assert list(claims_more.better_at_equal_cost("nowhere", [])) == []
+    assert list(claims_figures.better_at_equal_cost("nowhere", [])) == []
 
 
 def test_large_pool_claim() -> None:
-    (verdict,) = claims_more.scales_to_large_pools(results())
+    (verdict,) = claims_figures.scales_to_large_pools(results())
     assert verdict.holds
     assert "86.67 against 72.00 (t = 5)" in verdict.paper
 
@@ -215,7 +215,7 @@ def test_head_to_head_claim_reads_its_table() -> None:
         ("dsp64d", 20, None, None),
     ]
     table = Table("head-to-head", "", ("Domain", "t", "ours", "paper"), rows)
-    (verdict,) = claims_more.wins_head_to_head(table)
+    (verdict,) = claims_figures.wins_head_to_head(table)
     assert not verdict.holds
     assert verdict.ours == "85.00 (t = 20), 45.00 (t = 25)"
     assert verdict.paper == "96.67 (t = 20)"

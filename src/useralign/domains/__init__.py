@@ -9,6 +9,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 from useralign.domains.questions import Persona, Question, read_questions
@@ -17,6 +18,8 @@ from useralign.errors import OptionError
 __all__ = ["Domain", "Persona", "Question", "find_question", "load", "names"]
 
 _DATA = Path(__file__).parent / "data"
+# Made by code instead of read from a folder: the modules that have a `domain()`.
+_MADE = {"synthetic2d": "synthetic", "food64d-large": "large"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +46,18 @@ class Domain:
         for question in self.questions:
             if question.id == name:
                 return question
-        raise OptionError(f"{self.name} has no question {name!r}; see `useralign domains`")
+        raise OptionError(
+            f"{self.name} has no question {name!r}; it has {self.questions[0].id} to "
+            f"{self.questions[-1].id}"
+        )
 
 
 def names() -> list[str]:
     """List the domains, sorted."""
+    return sorted([*_MADE, *_written()])
+
+
+def _written() -> list[str]:
     return sorted(path.parent.name for path in _DATA.glob("*/domain.toml"))
 
 
@@ -61,7 +71,10 @@ def load(name: str) -> Domain:
         If there is none of that name.
     """
     folder = _DATA / name
-    if name not in names():
+    if name in _MADE:
+        made: Domain = import_module(f"useralign.domains.{_MADE[name]}").domain()
+        return made
+    if name not in _written():
         raise OptionError(f"unknown domain {name!r}; known: {', '.join(names())}")
     about = tomllib.loads((folder / "domain.toml").read_text(encoding="utf-8"))
     axes = [axis["name"] for axis in about.get("axes", [])]
@@ -72,7 +85,7 @@ def load(name: str) -> Domain:
 def find_question(text: str) -> tuple[Domain, Question] | None:
     """Find a question by its wording, whatever its case and punctuation; None if there is none."""
     wanted = _plain(text)
-    for name in names():
+    for name in _written():
         domain = load(name)
         if domain.dimension > 2:
             for question in domain.questions:

@@ -74,9 +74,9 @@ class Question:
         if style not in STYLES:
             raise OptionError(f"style={style!r} is not known; expected one of {', '.join(STYLES)}")
         unbiased = [c for c in self.candidates if c.source == "unbiased"]
-        if style == "unbiased":
-            return unbiased
         interest = [c for c in self.candidates if c.source == "interest"]
+        if style == "unbiased" or not interest:
+            return unbiased
         return unbiased[: len(interest)] + interest
 
     def pool(self, style: str = "mixed", embedder: str | Embedder | None = None) -> Pool:

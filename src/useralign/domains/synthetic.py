@@ -6,9 +6,12 @@ The person is a `Consistent` user, whose preference vector is uniform on the cir
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
-from useralign.pool import Pool
+from useralign.domains import Domain, Question
+from useralign.pool import Candidate, Pool
 
 NAME = "synthetic2d"
 DIMENSION = 2
@@ -33,3 +36,28 @@ def pool(seed: int, count: int = COUNT) -> Pool:
     return Pool.from_features(
         points, question=f"{NAME}, seed {seed}", normalise="none", embedder=NAME
     )
+
+
+@cache
+def domain(count: int = 10) -> Domain:
+    """Return the domain: pools of seeds 0, 1, ... as questions whose features are x and y.
+
+    There are no personas; users are drawn, consistent or BTL. The baseline is the ball's centre.
+
+    Parameters
+    ----------
+    count : int
+        How many questions.
+    """
+    questions = tuple(_question(seed) for seed in range(count))
+    return Domain(NAME, "Points in the plane", "text", DIMENSION, questions)
+
+
+def _question(seed: int) -> Question:
+    candidates = tuple(
+        Candidate(id=f"p{k:02}", source="unbiased", meta={"x": float(x), "y": float(y)})
+        for k, (x, y) in enumerate(pool(seed).features)
+    )
+    centre = Candidate(id="baseline", meta={"x": 0.0, "y": 0.0})
+    name = f"synthetic-{seed:02}"
+    return Question(name, f"{NAME}, seed {seed}", centre, candidates, (), axes=("x", "y"))

@@ -11,7 +11,7 @@ from useralign.domains import large, synthetic
 from useralign.embedders import default_name
 from useralign.experiments import (
     claims,
-    claims_more,
+    claims_figures,
     figures_example,
     figures_space,
     paper,
@@ -75,7 +75,7 @@ def figure2(bench: Bench) -> None:
         f"mean and standard error over {curves.runs} runs.",
     )
     bench.table(part, curves.table())
-    bench.claim(claims_more.shrinks_faster(curves))
+    bench.claim(claims_figures.shrinks_faster(curves))
     bench.tell("figure 2", 2, 2)
 
 
@@ -92,7 +92,7 @@ def figure3(bench: Bench) -> None:
     for kind, name in (("btl", "BTL"), ("consistent", "Consistent")):
         mine = select(cells, domain="food2d", user_kind=kind)
         bench.table(part, tables_build.trade_off(mine, "food2d", kind=kind))
-        bench.claim(claims_more.better_at_equal_cost(f"food2d, {name}", mine, _BECAUSE[kind]))
+        bench.claim(claims_figures.better_at_equal_cost(f"food2d, {name}", mine, _BECAUSE[kind]))
 
 
 def figure4(bench: Bench) -> None:
@@ -107,7 +107,7 @@ def figure4(bench: Bench) -> None:
     )
     for domain in _present(results):
         mine = select(results.cells, domain=domain)
-        bench.claim(claims_more.better_at_equal_cost(domain, mine))
+        bench.claim(claims_figures.better_at_equal_cost(domain, mine))
 
 
 def tables(bench: Bench) -> None:
@@ -125,7 +125,7 @@ def head_to_head(bench: Bench) -> None:
     results = bench.run("main")
     table = tables_build.head_to_heads(results, _present(results))
     bench.table(part, table)
-    bench.claim(claims_more.wins_head_to_head(table))
+    bench.claim(claims_figures.wins_head_to_head(table))
 
 
 def large_pool(bench: Bench) -> None:
@@ -140,7 +140,7 @@ def large_pool(bench: Bench) -> None:
     results = Results("large-pool", made, cells)
     bench.written.append(results.write(bench.out / "runs" / f"large-pool-{bench.seeds}"))
     bench.table(part, tables_build.large_pool(cells))
-    bench.claim(claims_more.scales_to_large_pools(cells))
+    bench.claim(claims_figures.scales_to_large_pools(cells))
 
 
 def wall_clocks(bench: Bench) -> None:
@@ -149,7 +149,7 @@ def wall_clocks(bench: Bench) -> None:
     bench.tell("wall-clock", 0, 1)
     table = wall_clock()
     bench.table(part, table)
-    bench.claim(claims_more.under_a_second(table))
+    bench.claim(claims_figures.under_a_second(table))
     bench.tell("wall-clock", 1, 1)
 
 
@@ -187,7 +187,7 @@ def food2d(bench: Bench) -> None:
     )
     mine = select(cells, domain="food2d", user_kind="persona")
     bench.table(part, tables_build.trade_off(mine, "food2d", kind="persona"))
-    bench.claim(claims_more.better_at_equal_cost("food2d, personas", mine))
+    bench.claim(claims_figures.better_at_equal_cost("food2d, personas", mine))
 
 
 def unbiased(bench: Bench) -> None:
@@ -203,7 +203,7 @@ def unbiased(bench: Bench) -> None:
     for domain in _present(results):
         bench.table(part, tables_build.trade_off(results.cells, domain, "unbiased"))
         mine = select(results.cells, domain=domain)
-        bench.claim(claims_more.better_at_equal_cost(f"{domain}, unbiased pools", mine))
+        bench.claim(claims_figures.better_at_equal_cost(f"{domain}, unbiased pools", mine))
 
 
 PARTS: dict[str, Callable[[Bench], None]] = {
