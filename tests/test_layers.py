@@ -15,7 +15,7 @@ SOURCE = Path(useralign.__file__).parent
 # From the ground up: a layer may import from those before it, and from itself.
 LAYERS = [
     "errors", "checks", "files", "paths", "plugins",
-    "geometry", "embedders.base", "pool", "methods", "session",
+    "geometry", "embedders.base", "pool", "answers", "methods", "session",
     "weights", "generators", "embedders", "pooling", "domains", "users", "experiments",
     "testing", "cli",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ The method is that of "Inference-Time Personalized Alignment with a Few User Pre
 (NeurIPS 2025).
 """
 
+from useralign.answers import Answer, Comparison
 from useralign.errors import (
     AnswerError,
     FileFormatError,
@@ -26,7 +27,7 @@ from useralign.errors import (
 )
 from useralign.methods import Method, methods
 from useralign.pool import Candidate, Pool
-from useralign.session import Answer, Comparison, Session
+from useralign.session import Session
 
 __version__ = "0.1.0"
 

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from useralign.checks import is_finite, is_whole, whole
-from useralign.errors import AnswerError, FileFormatError, OptionError, SessionStateError
+from useralign.answers import Answer, Comparison, read_answer, winner_of
+from useralign.checks import is_finite, whole
+from useralign.errors import FileFormatError, OptionError, SessionStateError
 from useralign.files import read_json, write_json
 from useralign.geometry import ZERO
 from useralign.methods import Decision, Method, method_for
-from useralign.pool import Candidate, Pool
+from useralign.pool import Pool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,44 +28,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from useralign.pool import Candidate
+
 FORMAT = "useralign-session/1"
 LIMIT = 199  # the paper's cap on steps, for pools of up to a quarter of that many candidates
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A question to a person: which of these two candidates is better.
-
-    Parameters
-    ----------
-    first, second : Candidate
-    step : int
-        How many comparisons were answered or skipped before it.
-    bound : float
-        The bound before it is answered.
-    """
-
-    first: Candidate
-    second: Candidate
-    step: int
-    bound: float
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a session was told.
-
-    Parameters
-    ----------
-    first, second : int
-        The candidates compared, as places in the pool.
-    winner : int or None
-        The better one; None when the person skipped the pair.
-    """
-
-    first: int
-    second: int
-    winner: int | None
 
 
 class Session:
@@ -164,7 +130,7 @@ class Session:
             If the winner is not one of the two. Nothing has changed.
         """
         asked = self._pending("tell")
-        index = _winner(winner, asked)
+        index = winner_of(asked, winner)
         self._run.add(asked.first.index, asked.second.index, index)
         self._record(Answer(asked.first.index, asked.second.index, index))
 
@@ -291,7 +257,7 @@ class Session:
         chosen = method or method_for(state["method"], **state["options"])
         keys = ("epsilon", "budget", "seed", "limit")
         session = cls(pool, chosen, **{key: state[key] for key in keys})
-        session._answers = [_checked_answer(pool, item) for item in state["answers"]]
+        session._answers = [read_answer(item, len(pool)) for item in state["answers"]]
         session._stopped = state.get("stopped") is True
         session._restart()
         return session
@@ -339,27 +305,6 @@ class Session:
         self._decision = self._asked = None
 
 
-def _winner(winner: object, asked: Comparison) -> int:
-    """Return the winner's index, if it is one of the two."""
-    for candidate in (asked.first, asked.second):
-        if isinstance(winner, Candidate):
-            same = winner == candidate or replace(winner, index=candidate.index) == candidate
-            if same and winner.index in (candidate.index, -1):
-                return candidate.index
-        elif is_whole(winner) and winner == candidate.index:
-            return candidate.index
-    raise AnswerError(
-        f"the winner must be one of the two candidates asked about, {asked.first.index} or "
-        f"{asked.second.index} (or the Candidate itself); got {_short(winner)}"
-    )
-
-
-def _short(value: object) -> str:
-    if isinstance(value, Candidate):
-        return f"candidate {value.index} ({value.text[:40]!r})"
-    return repr(value)[:60]
-
-
 def _checked_epsilon(epsilon: float | None, norm_bound: float) -> float | None:
     if epsilon is None:
         return None
@@ -387,19 +332,3 @@ def _check_state(pool: Pool, state: Mapping[str, Any]) -> None:
             f"the session was held over another pool (question {state['pool'].get('question')!r}); "
             "load it with the pool that was saved beside it"
         )
-
-
-def _checked_answer(pool: Pool, item: Any) -> Answer:
-    try:
-        first, second, winner = item
-        places = range(len(pool))
-        inside = all(is_whole(k) and k in places for k in (first, second))
-        known = winner is None or (is_whole(winner) and winner in (first, second))
-        if inside and known and first != second:
-            return Answer(first, second, winner)
-    except (TypeError, ValueError):
-        pass
-    raise FileFormatError(
-        f"the session's data are damaged: {item!r} is not an answer [first, second, winner] over "
-        f"{len(pool)} candidates"
-    )

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from useralign.answers import Comparison
     from useralign.cli.saved import Saved
-    from useralign.session import Comparison, Session
+    from useralign.session import Session
 
 FIRST, SECOND = ("1", "left", "a"), ("2", "right", "b")
 

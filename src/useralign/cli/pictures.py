@@ -24,7 +24,7 @@ from useralign.paths import cache_dir
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from useralign.session import Comparison
+    from useralign.answers import Comparison
 
 _HEIGHT = 320  # pixels of a picture in the terminal
 _CHUNK = 4096  # bytes of one kitty command

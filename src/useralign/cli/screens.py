@@ -14,8 +14,9 @@ from rich.text import Text
 from useralign.cli import words
 
 if TYPE_CHECKING:
+    from useralign.answers import Comparison
     from useralign.pool import Candidate
-    from useralign.session import Comparison, Session
+    from useralign.session import Session
 
 NARROW = 72  # columns below which the two answers stand one above the other
 LONGEST = 1200  # characters of an answer that a screen can hold

@@ -11,10 +11,11 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from useralign.answers import Answer, Comparison
 from useralign.errors import OptionError
 from useralign.experiments.cells import pool_of, user_of
 from useralign.methods.useralign import UserAlignLoss
-from useralign.session import Answer, Comparison, Session
+from useralign.session import Session
 
 if TYPE_CHECKING:
     from useralign.experiments.cells import CellSpec

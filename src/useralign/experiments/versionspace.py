@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from useralign.answers import Comparison
     from useralign.pool import Candidate, Pool
-    from useralign.session import Comparison
     from useralign.users import User
 
 _HALVINGS = 48

@@ -107,9 +107,12 @@ class ConfidenceRun(Run):
 
     def _other_pair(self, incumbent: int, bound: float) -> Decision:
         """Challenge the next best candidate where every open pair of the best was skipped."""
+        closed = set(self.barred)
+        if not self.method.reask:
+            closed.update(self._known)  # to use those again would teach nothing about the best
         for other in (int(k) for k in np.argsort(-self.scores(), kind="stable")):
-            skipped = [k for pair in self.barred if other in pair for k in pair if k != other]
-            challenger, _ = self.engine.challenge(other, skipped)
+            partners = [k for pair in closed if other in pair for k in pair if k != other]
+            challenger, _ = self.engine.challenge(other, partners)
             if challenger is not None:
                 return Decision(other, challenger, bound)
         return Decision(incumbent, None, bound)

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from useralign.answers import Comparison
     from useralign.domains.questions import Question
     from useralign.pool import Candidate, Pool
-    from useralign.session import Comparison, Session
+    from useralign.session import Session
 
 
 class User(ABC):

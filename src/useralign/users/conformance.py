@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from useralign.session import Comparison, Session
+from useralign.answers import Comparison
+from useralign.session import Session
 from useralign.users.base import converse
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
+    from useralign.answers import Comparison
     from useralign.generators.base import Generator
     from useralign.pool import Candidate
-    from useralign.session import Comparison
 
 
 @dataclass(frozen=True, slots=True)

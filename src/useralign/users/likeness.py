@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from useralign.answers import Comparison
     from useralign.domains.questions import Question
     from useralign.embedders import Embedder
     from useralign.pool import Candidate, Pool
-    from useralign.session import Comparison
 
 
 class LikenessUser(User):

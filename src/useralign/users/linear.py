@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from useralign.answers import Comparison
     from useralign.domains.questions import Question
     from useralign.pool import Candidate, Pool
-    from useralign.session import Comparison
 
 
 class LinearUser(User):

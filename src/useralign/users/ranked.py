@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from useralign.answers import Comparison
     from useralign.domains.questions import Question
     from useralign.pool import Candidate, Pool
-    from useralign.session import Comparison
 
 
 class RankedPersona(User):

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from useralign.answers import Comparison
     from useralign.embedders import Embedder
-    from useralign.session import Comparison
 
     Pair = tuple[str, str]
 
