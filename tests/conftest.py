@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from useralign import Pool
+
+# Started in the background of a shell, processes ignore Ctrl-C, which some tests press.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def gaussian_features(count: int, dimension: int, seed: int) -> NDArray[np.float64]:

@@ -37,14 +37,16 @@ def as_matrix(features: ArrayLike) -> NDArray[np.float64]:
     PoolError
         If they are empty, not two-dimensional, not numeric, or not finite.
     """
-    if np.iscomplexobj(features):
-        raise PoolError("features must be real numbers, got complex ones")
     try:
-        matrix = np.array(features, dtype=np.float64, order="C")
+        given = np.asarray(features)
+        complex_ = np.iscomplexobj(given)
+        matrix = np.array(given.real if complex_ else given, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise PoolError(
             f"features must be a K-by-d array of numbers, one row a candidate; got {error}"
         ) from None
+    if complex_:
+        raise PoolError("features must be real numbers, got complex ones")
     if matrix.ndim != 2:
         raise PoolError(
             "features must have two dimensions (K candidates by d numbers); "
