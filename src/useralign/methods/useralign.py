@@ -25,6 +25,8 @@ from useralign.methods.base import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
 BACKENDS: dict[str, type[Engine]] = {"exact": Exact, "reference": Reference}
@@ -95,7 +97,7 @@ class ConfidenceRun(Run):
     def _select(self) -> Decision:
         """Select the incumbent and its challenger, and compute the bound (lines 7 to 9)."""
         incumbent = self.best()
-        barred = [k for pair in self.barred if incumbent in pair for k in pair if k != incumbent]
+        barred = _partners(incumbent, self.barred)
         challenger, bound = self.engine.challenge(incumbent, barred)
         if not self.engine.count and bound > 0:
             bound = self.norm_bound  # B(0) = S: nothing is known but the a-priori bound
@@ -111,8 +113,7 @@ class ConfidenceRun(Run):
         if not self.method.reask:
             closed.update(self._known)  # to use those again would teach nothing about the best
         for other in (int(k) for k in np.argsort(-self.scores(), kind="stable")):
-            partners = [k for pair in closed if other in pair for k in pair if k != other]
-            challenger, _ = self.engine.challenge(other, partners)
+            challenger, _ = self.engine.challenge(other, _partners(other, closed))
             if challenger is not None:
                 return Decision(other, challenger, bound)
         return Decision(incumbent, None, bound)
@@ -121,7 +122,7 @@ class ConfidenceRun(Run):
         """Draw a challenger uniformly from the others (footnote 2)."""
         closed = {incumbent, *barred}
         if not self.method.reask:
-            closed.update(*(pair for pair in self._known if incumbent in pair))
+            closed.update(_partners(incumbent, self._known))
         others = [k for k in range(len(self.features)) if k not in closed]
         if not others:
             return None
@@ -132,6 +133,11 @@ class ConfidenceRun(Run):
         if self.method.reask or decision.second is None:
             return None
         return self._known.get(frozenset((decision.first, decision.second)))
+
+
+def _partners(candidate: int, pairs: Iterable[frozenset[int]]) -> list[int]:
+    """Return whom a candidate meets in some pairs."""
+    return [k for pair in pairs if candidate in pair for k in pair if k != candidate]
 
 
 class UserAlignLoss(Method):
