@@ -15,6 +15,7 @@ The method is that of "Inference-Time Personalized Alignment with a Few User Pre
 from useralign.answers import Answer, Comparison
 from useralign.errors import (
     AnswerError,
+    FeedbackError,
     FileFormatError,
     InputError,
     MissingExtraError,
@@ -36,6 +37,7 @@ __all__ = [
     "AnswerError",
     "Candidate",
     "Comparison",
+    "FeedbackError",
     "FileFormatError",
     "InputError",
     "Method",

@@ -2,52 +2,170 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
-from useralign.checks import is_whole
+import numpy as np
+
+from useralign.checks import is_finite, is_whole
 from useralign.errors import AnswerError, FileFormatError
 from useralign.pool import Candidate
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+KINDS = ("choice", "ranking", "equal", "neither", "skip", "remark")
+COUNTED = ("choice", "ranking", "equal", "neither")  # those a person answered a screen with
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A question to a person: which of these two candidates is better.
+    """A question to a person: which of these candidates is best.
 
     Parameters
     ----------
     first, second : Candidate
     step : int
-        How many comparisons were answered or skipped before it.
+        How many things the session was told before it: answers, skips and remarks.
     bound : float
         The bound before it is answered.
+    others : tuple of Candidate
+        The third and fourth, where more than two are shown.
     """
 
     first: Candidate
     second: Candidate
     step: int
     bound: float
+    others: tuple[Candidate, ...] = ()
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """All that are shown; the first two are `first` and `second`."""
+        return (self.first, self.second, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a session was told.
+    """What a session was told. Candidates stand as their places in the pool.
 
     Parameters
     ----------
     first, second : int
-        The candidates compared, as places in the pool.
+        The first two candidates shown; -1 for a remark, which is about none.
     winner : int or None
-        The better one; None when the person skipped the pair.
+        The best one; None unless the kind is `"choice"`.
+    kind : str, optional
+        `"choice"`, `"ranking"`, `"equal"`, `"neither"`, `"skip"` or `"remark"`. Without it, a
+        winner makes a choice and none makes a skip.
+    others : tuple of int
+        The other candidates shown.
+    order : tuple of int
+        Of a ranking: all that were shown, best first.
+    text : str
+        Of a remark: what the person said.
+    direction : tuple of float, length d
+        Of a remark: what that means, in the space of the pool's raw features.
+    weight : float
+        Of a remark: how much it counts.
     """
 
     first: int
     second: int
     winner: int | None
+    kind: str = ""
+    others: tuple[int, ...] = ()
+    order: tuple[int, ...] = ()
+    text: str = ""
+    direction: tuple[float, ...] = ()
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.kind:
+            object.__setattr__(self, "kind", "skip" if self.winner is None else "choice")
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """All candidates that were shown; none for a remark."""
+        return () if self.kind == "remark" else (self.first, self.second, *self.others)
+
+    @property
+    def wins(self) -> tuple[tuple[int, int], ...]:
+        """Every pair (better, worse) that the answer says: what methods learn from."""
+        if self.kind == "choice" and self.winner is not None:
+            return tuple((self.winner, k) for k in self.shown if k != self.winner)
+        return tuple(pairwise(self.order))
+
+    @property
+    def counts(self) -> bool:
+        """Whether the person answered a screen with it; skips and remarks cost nothing."""
+        return self.kind in COUNTED
+
+    def to_data(self) -> list[int | None] | dict[str, Any]:
+        """Return its saved form: `[first, second, winner]` for a pair, else a small mapping."""
+        if self.kind in ("choice", "skip") and not self.others:
+            return [self.first, self.second, self.winner]
+        if self.kind == "remark":
+            return {
+                "kind": self.kind,
+                "text": self.text,
+                "direction": list(self.direction),
+                "weight": self.weight,
+            }
+        data: dict[str, Any] = {"kind": self.kind, "shown": list(self.shown)}
+        if self.kind == "choice":
+            data["winner"] = self.winner
+        elif self.kind == "ranking":
+            data["order"] = list(self.order)
+        return data
+
+
+def answer_to(
+    asked: Comparison, kind: str, *, winner: int | None = None, order: tuple[int, ...] = ()
+) -> Answer:
+    """Return what was told as the answer to a comparison."""
+    others = tuple(candidate.index for candidate in asked.others)
+    return Answer(asked.first.index, asked.second.index, winner, kind, others, order)
+
+
+def remark(text: str, direction: ArrayLike, weight: float, dimension: int) -> Answer:
+    """Return a remark, once it is checked.
+
+    Parameters
+    ----------
+    text : str
+    direction : array_like, shape (d,)
+        In the space of the pool's raw features; its length does not matter.
+    weight : float
+    dimension : int
+        d.
+
+    Raises
+    ------
+    AnswerError
+        If it is not usable.
+    """
+    if not isinstance(text, str):
+        raise AnswerError(f"a remark must be a text, got {type(text).__name__}")
+    if not is_finite(weight) or not 0.0 < weight <= 100.0:
+        raise AnswerError(f"a remark's weight must be above 0 and at most 100, got {weight!r:.60}")
+    try:
+        row = np.asarray(direction, dtype=np.float64)
+    except (TypeError, ValueError):
+        row = np.zeros(0)
+    if row.shape != (dimension,) or not np.isfinite(row).all() or not row.any():
+        raise AnswerError(
+            f"a remark's direction must be {dimension} finite numbers, one a feature of the pool "
+            f"and not all zero; got {direction!r:.60}"
+        )
+    numbers = tuple(row.tolist())
+    return Answer(-1, -1, None, "remark", text=text, direction=numbers, weight=float(weight))
 
 
 def winner_of(asked: Comparison, winner: object) -> int:
-    """Return the winner's place in the pool, if it is one of the two that were asked about.
+    """Return the winner's place in the pool, if it is one of those that were asked about.
 
     Parameters
     ----------
@@ -58,19 +176,50 @@ def winner_of(asked: Comparison, winner: object) -> int:
     Raises
     ------
     AnswerError
-        If it is neither.
+        If it is none of them.
     """
-    for candidate in (asked.first, asked.second):
+    for candidate in asked.candidates:
         if isinstance(winner, Candidate):
             same = winner == candidate or replace(winner, index=candidate.index) == candidate
             if same and winner.index in (candidate.index, -1):
                 return candidate.index
         elif is_whole(winner) and winner == candidate.index:
             return candidate.index
+    number = {2: "two", 3: "three", 4: "four"}[len(asked.candidates)]
     raise AnswerError(
-        f"the winner must be one of the two candidates asked about, {asked.first.index} or "
-        f"{asked.second.index} (or the Candidate itself); got {_short(winner)}"
+        f"the winner must be one of the {number} candidates asked about, {_places(asked)} (or the "
+        f"Candidate itself); got {_short(winner)}"
     )
+
+
+def order_of(asked: Comparison, order: object) -> tuple[int, ...]:
+    """Return a ranking as places in the pool, if it has each of those asked about once.
+
+    Parameters
+    ----------
+    asked : Comparison
+    order : iterable of Candidate or int
+        Best first.
+
+    Raises
+    ------
+    AnswerError
+        If one is missing, there twice, or not among them.
+    """
+    if isinstance(order, str) or not isinstance(order, Iterable):
+        raise AnswerError(f"a ranking must be a list, best first; got {_short(order)}")
+    places = tuple(winner_of(asked, item) for item in order)
+    if len(places) != len(asked.candidates) or len(set(places)) != len(places):
+        raise AnswerError(
+            f"a ranking must have each of the candidates asked about once, {_places(asked)}, best "
+            f"first; got {list(places)}"
+        )
+    return places
+
+
+def _places(asked: Comparison) -> str:
+    *most, last = (str(candidate.index) for candidate in asked.candidates)
+    return f"{', '.join(most)} or {last}"
 
 
 def _short(value: object) -> str:
@@ -79,8 +228,8 @@ def _short(value: object) -> str:
     return repr(value)[:60]
 
 
-def read_answer(item: Any, count: int) -> Answer:
-    """Read an answer from its saved form `[first, second, winner]`, over `count` candidates.
+def read_places(places: Any, count: int) -> tuple[int, ...]:
+    """Read what was shown, as places among `count` candidates; nothing, or two or more.
 
     Raises
     ------
@@ -88,15 +237,58 @@ def read_answer(item: Any, count: int) -> Answer:
         If it is something else.
     """
     try:
-        first, second, winner = item
-        places = range(count)
-        inside = all(is_whole(k) and k in places for k in (first, second))
-        known = winner is None or (is_whole(winner) and winner in (first, second))
-        if inside and known and first != second:
-            return Answer(first, second, winner)
-    except (TypeError, ValueError):
+        found = tuple(places)
+        inside = all(is_whole(k) and 0 <= k < count for k in found)
+        if inside and len(set(found)) == len(found) != 1:
+            return found
+    except TypeError:
         pass
     raise FileFormatError(
-        f"the session's data are damaged: {item!r} is not an answer [first, second, winner] over "
-        f"{count} candidates"
+        f"the session's data are damaged: {places!r:.60} is no comparison of {count} candidates"
     )
+
+
+def read_answer(item: Any, count: int, dimension: int) -> Answer:
+    """Read an answer from its saved form, over `count` candidates with `dimension` features.
+
+    Raises
+    ------
+    FileFormatError
+        If it is something else.
+    """
+    try:
+        answer = _read_rich(item, dimension) if isinstance(item, Mapping) else _read_pair(item)
+        if answer.kind == "remark" or _fits(answer, range(count)):
+            return answer
+    except (TypeError, ValueError, KeyError):
+        pass
+    raise FileFormatError(
+        f"the session's data are damaged: {item!r:.200} is not an answer, such as [first, second, "
+        f"winner], over {count} candidates"
+    )
+
+
+def _read_pair(item: Any) -> Answer:
+    first, second, winner = item
+    return Answer(first, second, winner)
+
+
+def _read_rich(item: Mapping[str, Any], dimension: int) -> Answer:
+    kind = item["kind"]
+    if kind == "remark":
+        return remark(item["text"], item["direction"], item["weight"], dimension)
+    first, second, *others = item["shown"]
+    winner = item["winner"] if kind == "choice" else None
+    order = tuple(item["order"]) if kind == "ranking" else ()
+    return Answer(first, second, winner, kind, tuple(others), order)
+
+
+def _fits(answer: Answer, places: Sequence[int]) -> bool:
+    """Tell whether an answer that was read says what its kind says, of different candidates."""
+    shown = answer.shown
+    inside = all(is_whole(k) and k in places for k in (*shown, *answer.order))
+    if not inside or len(set(shown)) < len(shown) or answer.kind not in KINDS:
+        return False
+    if answer.kind == "choice":
+        return is_whole(answer.winner) and answer.winner in shown
+    return answer.kind != "ranking" or sorted(answer.order) == sorted(shown)

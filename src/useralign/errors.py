@@ -5,10 +5,14 @@ UseralignError
 │   ├── PoolError                      a pool that is empty, misshapen, not finite, ...
 │   ├── OptionError                    an option out of its range, or an unknown name
 │   ├── AnswerError                    an answer that does not fit the question asked
+│   │   └── FeedbackError              a kind of answer that the method cannot use
 │   └── FileFormatError                a file that cannot be read as what it should be
 ├── SessionStateError (also a RuntimeError)   a call out of turn, e.g. tell() before ask()
 ├── SolverError (also an ArithmeticError)     a numerical routine did not converge
 ├── MissingExtraError (also an ImportError)   an optional dependency is not installed
+├── StoreError                         the database cannot do what was asked
+│   ├── NotFoundError                  there is no such thing, or it is somebody else's
+│   └── ConflictError                  it was answered already, and otherwise
 └── ModelError                         a generator or embedder could not do its work
     ├── ModelUnavailableError          unreachable, not installed, no key, weights not pulled
     └── ModelAnswerError               it answered, but not with anything usable
@@ -39,6 +43,10 @@ class AnswerError(InputError):
     """An answer does not fit the comparison that was asked."""
 
 
+class FeedbackError(AnswerError):
+    """The method has no use for this kind of answer."""
+
+
 class FileFormatError(InputError):
     """A file cannot be read as what it should be."""
 
@@ -49,6 +57,18 @@ class SessionStateError(UseralignError, RuntimeError):
 
 class SolverError(UseralignError, ArithmeticError):
     """A numerical routine did not reach its tolerance."""
+
+
+class StoreError(UseralignError):
+    """The database cannot be reached, or cannot do what was asked."""
+
+
+class NotFoundError(StoreError):
+    """There is no such thing, or it belongs to somebody else; which of the two is not told."""
+
+
+class ConflictError(StoreError):
+    """What was asked contradicts what is recorded; nothing has changed."""
 
 
 class ModelError(UseralignError):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from useralign.candidates import Candidate, Numbered, check_list, checked, indexed, joined
 from useralign.errors import FileFormatError, PoolError
 from useralign.files import read_json, write_json
 from useralign.geometry.features import as_matrix, normalise
@@ -22,78 +22,9 @@ if TYPE_CHECKING:
 
     from useralign.embedders import Embedder
 
+__all__ = ["Candidate", "Pool"]
+
 FORMAT = "useralign-pool/1"
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One possible answer.
-
-    Parameters
-    ----------
-    text : str
-        The answer, or for an image what it shows.
-    image : str, optional
-        Path of an image file, for candidates that are pictures.
-    id : str, optional
-        A name that is stable across runs; the pool gives `c0`, `c1`, ... where there is none.
-    source : str, optional
-        How it came to be: `"unbiased"`, `"interest"`, `"given"`, ...
-    interest : str, optional
-        The interest that an answer was written for.
-    meta : mapping
-        Anything else worth keeping: prompt, model, usage, ... Must be JSON-able to be saved.
-    index : int
-        Its place in the pool; set by the pool.
-    """
-
-    text: str = ""
-    image: str | None = None
-    id: str | None = None
-    source: str | None = None
-    interest: str | None = None
-    meta: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    index: int = -1
-
-    def __str__(self) -> str:
-        return self.text or self.image or f"candidate {self.index}"
-
-    @property
-    def label(self) -> str:
-        """Its id if it has one, else its place in the pool."""
-        return self.id or f"c{self.index}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return its fields but the index, without those that are empty."""
-        return {k: v for k, v in asdict(self).items() if k != "index" and v not in (None, "", {})}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Candidate:
-        """Build a candidate from `to_dict`'s form; unknown keys go to `meta`."""
-        known = {f.name for f in fields(cls)} - {"index", "meta"}
-        extra = {k: v for k, v in data.items() if k not in known and k != "meta"}
-        chosen = {k: v for k, v in data.items() if k in known}
-        return cls(**chosen, meta={**data.get("meta", {}), **extra})
-
-
-class _Numbered(Sequence[Candidate]):
-    """Candidates that have nothing but a number, made when looked at: a million cost nothing."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, index: int) -> Candidate: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Candidate]: ...
-    def __getitem__(self, index: int | slice) -> Candidate | Sequence[Candidate]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(self._count))]
-        place = range(self._count)[index]
-        return Candidate(id=f"c{place}", index=place)
 
 
 class Pool:
@@ -142,17 +73,17 @@ class Pool:
         if not isinstance(question, str):
             raise PoolError(f"the question must be a text, got {type(question).__name__}")
         if candidates is not None:
-            _check_list(candidates)
+            check_list(candidates)
         matrix = as_matrix(features)
         if candidates is None:
-            candidates = _Numbered(len(matrix))
+            candidates = Numbered(len(matrix))
         if len(matrix) != len(candidates):
             raise PoolError(
                 f"{len(candidates)} candidates but {len(matrix)} rows of features; "
                 "give one row a candidate, in the same order"
             )
         self.question = question
-        self.candidates = _indexed(candidates)
+        self.candidates = indexed(candidates)
         self.baseline = Candidate(text=baseline) if isinstance(baseline, str) else baseline
         self.normalise = normalise
         self.embedder = embedder
@@ -189,7 +120,7 @@ class Pool:
             got = "one text" if isinstance(texts, str) else "none"
             raise PoolError(f"a pool needs a list of at least one text, got {got}")
         candidates = [
-            Candidate(text=item, source="given") if isinstance(item, str) else _checked(item, place)
+            Candidate(text=item, source="given") if isinstance(item, str) else checked(item, place)
             for place, item in enumerate(texts)
         ]
         if empty := [i for i, c in enumerate(candidates) if not c.text.strip()]:
@@ -212,6 +143,45 @@ class Pool:
             As for `Pool`.
         """
         return cls(question, None, features, **options)
+
+    def joined(self, candidates: Sequence[Candidate | str] | None, features: ArrayLike) -> Pool:
+        """Return a pool with more candidates; those it has keep their places.
+
+        Parameters
+        ----------
+        candidates : sequence of Candidate or str, or None
+            The new ones. One with the text and image of one that is there already is left out,
+            with its row; None numbers the rows.
+        features : array_like, shape (n, d)
+            One row each, in the space of `raw_features`. The whole pool is normalised anew.
+
+        Raises
+        ------
+        PoolError
+            If the rows do not fit, or an id is taken by a candidate with another text.
+        """
+        rows = as_matrix(features)
+        if rows.shape[1] != self.dimension:
+            raise PoolError(
+                f"the new candidates have {rows.shape[1]} features, the pool has {self.dimension}; "
+                "embed them as the pool was embedded"
+            )
+        everyone: Sequence[Candidate]
+        if candidates is None and isinstance(self.candidates, Numbered):
+            everyone, kept = Numbered(len(self) + len(rows)), list(range(len(rows)))
+        else:
+            given = [Candidate()] * len(rows) if candidates is None else candidates
+            everyone, kept = joined(self.candidates, given, len(rows))
+        return Pool(
+            self.question,
+            everyone,
+            np.vstack([self.raw_features, rows[kept]]),
+            self.baseline,
+            normalise=self.normalise,
+            embedder=self.embedder,
+            baseline_features=self.raw_baseline_features,
+            meta=self.meta,
+        )
 
     def __len__(self) -> int:
         return len(self.candidates)
@@ -257,7 +227,7 @@ class Pool:
         digest = hashlib.sha256(f"{self.question}\0{self.normalise}".encode())
         digest.update(str(self.raw_features.shape).encode())
         digest.update(self.raw_features.astype("<f8").tobytes())
-        if not isinstance(self.candidates, _Numbered):
+        if not isinstance(self.candidates, Numbered):
             texts = "\0".join(candidate.text for candidate in self.candidates)
             digest.update(texts.strip("\0").encode(errors="replace"))
         return digest.hexdigest()[:16]
@@ -335,32 +305,6 @@ class Pool:
             return cls.from_dict(read_json(path))
         except FileFormatError as error:
             raise FileFormatError(f"{path}: {error}") from error
-
-
-def _indexed(candidates: Sequence[Candidate | str]) -> Sequence[Candidate]:
-    if isinstance(candidates, _Numbered):
-        return candidates
-    return tuple(
-        Candidate(text=item, index=index)
-        if isinstance(item, str)
-        else replace(_checked(item, index), index=index)
-        for index, item in enumerate(candidates)
-    )
-
-
-def _check_list(candidates: object) -> None:
-    if isinstance(candidates, str) or not isinstance(candidates, Sequence):
-        raise PoolError(
-            f"candidates must be a list of Candidate or str, got {type(candidates).__name__}"
-        )
-    if len(candidates) == 0:
-        raise PoolError("the pool is empty: at least one candidate is needed")
-
-
-def _checked(item: object, place: int) -> Candidate:
-    if not isinstance(item, Candidate) or not isinstance(item.text, str):
-        raise PoolError(f"candidate {place} must be a Candidate or a text, got {item!r:.60}")
-    return item
 
 
 def _normalised(matrix: NDArray[np.float64], how: str) -> NDArray[np.float64]:

@@ -5,36 +5,42 @@
     session.best
 
 A session is the list of what it was told. Everything else is computed from that, the pool, the
-method and the seed; so saving is writing the list, and resuming, or undoing, is replaying it.
+method and the seed; so saving is writing the list, and resuming, undoing, or going on with a
+larger pool is replaying it.
 """
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from useralign.answers import Answer, Comparison, read_answer, winner_of
-from useralign.checks import is_finite, whole
-from useralign.errors import FileFormatError, OptionError, SessionStateError
+from useralign.answers import (
+    Answer,
+    Comparison,
+    answer_to,
+    order_of,
+    read_answer,
+    read_places,
+    remark,
+    winner_of,
+)
+from useralign.errors import FileFormatError, SessionStateError
 from useralign.files import read_json, write_json
-from useralign.geometry import ZERO
-from useralign.methods import Decision, Method, method_for
-from useralign.pool import Pool
+from useralign.interaction import Interaction
+from useralign.methods import method_for
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike
 
-    from useralign.pool import Candidate
+    from useralign.methods import Method
+    from useralign.pool import Candidate, Pool
 
 FORMAT = "useralign-session/1"
-LIMIT = 199  # the paper's cap on steps, for pools of up to a quarter of that many candidates
 
 
-class Session:
+class Session(Interaction):
     """An interaction with one person over one pool.
 
     Parameters
@@ -52,6 +58,8 @@ class Session:
     limit : int, optional
         Stop after this many answers in any case; when not given 199, four times the pool, or the
         budget, whichever is most.
+    shown : int
+        How many candidates a comparison has: 2, 3 or 4, while so many are worth asking about.
     **options
         For the method, when it is given by name: `reask=`, `norm_bound=`, `delta=`, `utilities=`.
 
@@ -66,41 +74,6 @@ class Session:
     'hot'
     """
 
-    def __init__(
-        self,
-        pool: Pool,
-        method: str | Method = "useralign",
-        epsilon: float | None = 0.0,
-        budget: int | None = None,
-        seed: int | None = 0,
-        *,
-        limit: int | None = None,
-        **options: Any,
-    ) -> None:
-        if not isinstance(pool, Pool):
-            raise OptionError(f"pool must be a useralign.Pool, got {type(pool).__name__}")
-        self.pool = pool
-        self.method = method_for(method, **options)
-        self.epsilon = _checked_epsilon(epsilon, self.method.norm_bound)
-        self.budget = None if budget is None else whole("budget", budget, least=0)
-        usual = max(LIMIT, 4 * len(pool), self.budget or 0)
-        self.limit = usual if limit is None else whole("limit", limit, least=1)
-        if self.method.asks and self.budget is None and (epsilon is None or not self.method.stops):
-            raise OptionError(
-                f"method {self.method.name!r} with epsilon={epsilon} has nothing to stop it; "
-                "give budget=, the number of questions"
-            )
-        self.seed = secrets.randbits(32) if seed is None else whole("seed", seed, least=0)
-        self._answers: list[Answer] = []
-        self._asked: Comparison | None = None
-        self._decision: Decision | None = None
-        self._stopped = False
-        self._restart()
-
-    def __repr__(self) -> str:
-        state = self.stop_reason or "asking"
-        return f"Session({self.method!r}, {self.pool!r}, {self.cost} answers, {state})"
-
     def ask(self) -> Comparison | None:
         """Return the next comparison, or None when the session is over.
 
@@ -109,9 +82,12 @@ class Session:
         if self._asked is None and self.stop_reason is None:
             first, second, bound = self._decide()
             if second is not None:
-                self._asked = Comparison(
-                    self.pool[first], self.pool[second], len(self._answers), bound
-                )
+                more = () if self.shown == 2 else self._run.several(self.shown)[2:]
+                places = (first, second, *more)
+                if self._held and set(self._held) != set(places):
+                    places = self._held
+                one, other, *others = (self.pool[k] for k in places)
+                self._asked = Comparison(one, other, len(self._answers), bound, tuple(others))
         return None if self._stopped else self._asked
 
     def tell(self, winner: Candidate | SupportsIndex) -> None:
@@ -130,22 +106,104 @@ class Session:
             If the winner is not one of the two. Nothing has changed.
         """
         asked = self._pending("tell")
-        index = winner_of(asked, winner)
-        self._run.add(asked.first.index, asked.second.index, index)
-        self._record(Answer(asked.first.index, asked.second.index, index))
+        self._take(answer_to(asked, "choice", winner=winner_of(asked, winner)))
+
+    def rank(self, order: Iterable[Candidate | SupportsIndex]) -> None:
+        """Answer with a ranking of all that are shown.
+
+        Parameters
+        ----------
+        order : iterable of Candidate or int
+            Each of them once, best first. Raises as `tell` does.
+        """
+        asked = self._pending("rank")
+        self._take(answer_to(asked, "ranking", order=order_of(asked, order)))
+
+    def equal(self) -> None:
+        """Answer that those shown cannot be told apart; they are not asked about again."""
+        self._take(answer_to(self._pending("equal"), "equal"))
+
+    def neither(self) -> None:
+        """Answer that none of those shown will do.
+
+        They count as worse than the pool's average, and are neither asked about nor recommended
+        again while others remain.
+
+        Raises
+        ------
+        FeedbackError
+            If the method has no use for it; `takes` tells. Nothing has changed.
+        """
+        self._take(answer_to(self._pending("neither"), "neither"))
 
     def skip(self) -> None:
-        """Leave the comparison that `ask` returned unanswered; its pair is not asked again."""
-        asked = self._pending("skip")
-        self._run.skip(asked.first.index, asked.second.index)
-        self._record(Answer(asked.first.index, asked.second.index, None))
+        """Leave the comparison that `ask` returned unanswered; its pairs are not asked again."""
+        self._take(answer_to(self._pending("skip"), "skip"))
+
+    def remark(self, text: str, direction: ArrayLike, weight: float = 1.0) -> None:
+        """Take in something the person said, at any time; it answers no comparison.
+
+        A comparison that waits for its answer may be another after it. `useralign.remarks` finds
+        the direction of a text.
+
+        Parameters
+        ----------
+        text : str
+            What was said, for the record.
+        direction : array_like, shape (d,)
+            Where it points in the space of `pool.raw_features`. Only the way counts, not its
+            length, so that it is the same way in the normalised features.
+        weight : float
+            How much it counts; 1 is as much as two clear answers.
+
+        Raises
+        ------
+        AnswerError
+            If it is not usable, or (`FeedbackError`) the method has no use for remarks. Nothing
+            has changed.
+        """
+        self._take(remark(text, direction, weight, self.pool.dimension))
+
+    def extend(
+        self, candidates: Sequence[Candidate | str] | None, features: ArrayLike
+    ) -> tuple[Candidate, ...]:
+        """Join new candidates to the session; what was told stays, and is replayed.
+
+        Parameters
+        ----------
+        candidates : sequence of Candidate or str, or None
+            As for `Pool`. One whose text and image the pool has already is left out.
+        features : array_like, shape (n, d)
+            One row each, in the space of `pool.raw_features`.
+
+        Returns
+        -------
+        tuple of Candidate
+            Those that joined, as the pool has them now.
+
+        Raises
+        ------
+        PoolError
+            If they do not fit the pool. Nothing has changed.
+        """
+        before = self.pool, self.limit
+        usual = self.limit == self._usual_limit()
+        self.pool = self.pool.joined(candidates, features)
+        self.limit = self._usual_limit() if usual else self.limit
+        try:
+            self._restart()
+        except Exception:
+            self.pool, self.limit = before
+            self._restart()
+            raise
+        return tuple(self.pool[k] for k in range(len(before[0]), len(self.pool)))
 
     def stop(self) -> None:
         """End here: good enough. `undo` takes it back."""
         self._stopped = True
 
     def undo(self) -> Answer | None:
-        """Take back the last thing told: an answer, a skip, or a stop (which returns None).
+        """Take back the last thing told: an answer, a skip, a remark, or a stop (returns None).
 
         Raises
         ------
@@ -156,67 +214,10 @@ class Session:
             self._stopped = False
             return None
         if not self._answers:
-            raise SessionStateError("nothing to undo: no comparison was answered yet")
+            raise SessionStateError("nothing to undo: nothing was told yet")
         taken = self._answers.pop()
         self._restart()
         return taken
-
-    @property
-    def best(self) -> Candidate:
-        """The candidate to recommend on what is known now."""
-        self._decide()
-        return self.pool[self._run.best()]
-
-    @property
-    def bound(self) -> float:
-        """B(t): how much better, at most, any other candidate can be than `best`."""
-        return self._decide().bound
-
-    @property
-    def cost(self) -> int:
-        """How many comparisons the person has answered."""
-        return self._cost
-
-    @property
-    def answers(self) -> tuple[Answer, ...]:
-        """What was told so far, skips included, in order."""
-        return tuple(self._answers)
-
-    @property
-    def scores(self) -> NDArray[np.float64]:
-        """The estimated utility of every candidate, shape (K,)."""
-        self._decide()
-        return self._run.scores()
-
-    @property
-    def viable(self) -> tuple[Candidate, ...]:
-        """The candidates that may still be the best, `best` among them."""
-        self._decide()
-        return tuple(self.pool[int(k)] for k in self._run.possible().nonzero()[0])
-
-    @property
-    def finished(self) -> bool:
-        """Whether there is nothing more to ask."""
-        return self.stop_reason is not None
-
-    @property
-    def stop_reason(self) -> str | None:
-        """Why the session is over, or None while it is not.
-
-        `"stopped"` by the person, `"bound"` at most epsilon, `"budget"` used up, `"limit"`
-        reached, or `"exhausted"`: nothing is left that is worth asking.
-        """
-        if self._stopped:
-            return "stopped"
-        decision = self._decide()
-        certified = decision.bound <= (self.epsilon or 0.0) + ZERO * self.method.norm_bound
-        if self.epsilon is not None and certified:
-            return "bound"
-        if self.budget is not None and self._cost >= self.budget:
-            return "budget"
-        if decision.second is None:
-            return "exhausted"
-        return "limit" if self._cost >= self.limit else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the session as plain data, to be kept beside its pool."""
@@ -229,8 +230,10 @@ class Session:
             "budget": self.budget,
             "limit": self.limit,
             "seed": self.seed,
-            "answers": [[answer.first, answer.second, answer.winner] for answer in self._answers],
+            "answers": [answer.to_data() for answer in self._answers],
             "stopped": self._stopped,
+            **({} if self.shown == 2 else {"shown": self.shown}),
+            **({"asked": [c.index for c in self._asked.candidates]} if self._asked else {}),
         }
 
     @classmethod
@@ -244,7 +247,8 @@ class Session:
         pool : Pool
             The pool it was held over.
         state : mapping
-            What `to_dict` returned.
+            What `to_dict` returned. A comparison that waited for its answer is asked again as it
+            was, even by a version of the method that would ask something else.
         method : Method, optional
             The method object, for one that is not registered by name.
 
@@ -256,10 +260,14 @@ class Session:
         _check_state(pool, state)
         chosen = method or method_for(state["method"], **state["options"])
         keys = ("epsilon", "budget", "seed", "limit")
-        session = cls(pool, chosen, **{key: state[key] for key in keys})
-        session._answers = [read_answer(item, len(pool)) for item in state["answers"]]
+        session = cls(
+            pool, chosen, **{key: state[key] for key in keys}, shown=state.get("shown", 2)
+        )
+        size = pool.features.shape
+        session._answers = [read_answer(item, *size) for item in state["answers"]]
         session._stopped = state.get("stopped") is True
         session._restart()
+        session._held = read_places(state.get("asked", []), len(pool))
         return session
 
     def save(self, path: str | Path) -> Path:
@@ -274,46 +282,12 @@ class Session:
         except FileFormatError as error:
             raise FileFormatError(f"{path}: {error}") from error
 
-    def _restart(self) -> None:
-        """Replay everything told so far into a new run of the method."""
-        self._run = self.method.start(
-            self.pool.features, self.seed, fixed_budget=self.epsilon is None
-        )
-        for answer in self._answers:
-            if answer.winner is None:
-                self._run.skip(answer.first, answer.second)
-            else:
-                self._run.add(answer.first, answer.second, answer.winner)
-        self._cost = sum(answer.winner is not None for answer in self._answers)
-        self._decision = self._asked = None
-
-    def _decide(self) -> Decision:
-        if self._decision is None:
-            self._decision = self._run.decide()
-        return self._decision
-
     def _pending(self, call: str) -> Comparison:
         if self._asked is None or self._stopped:
             over = self.stop_reason
             why = f"the session is over ({over})" if over else f"call ask() before {call}()"
             raise SessionStateError(f"{call}() has no comparison to answer: {why}")
         return self._asked
-
-    def _record(self, answer: Answer) -> None:
-        self._answers.append(answer)
-        self._cost += answer.winner is not None
-        self._decision = self._asked = None
-
-
-def _checked_epsilon(epsilon: float | None, norm_bound: float) -> float | None:
-    if epsilon is None:
-        return None
-    if not is_finite(epsilon) or not 0.0 <= epsilon <= norm_bound:
-        raise OptionError(
-            f"epsilon must be a number between 0 and S = {norm_bound:g}, or None to run for the "
-            f"whole budget; got {epsilon!r}"
-        )
-    return float(epsilon)
 
 
 def _check_state(pool: Pool, state: Mapping[str, Any]) -> None:

@@ -76,7 +76,7 @@ def test_same_seed_same_transcript() -> None:
         (["ask", "What is the meaning of life?"], "useralign models pull"),
         (["ask", DINNER, "--epsilon", "9"], "between 0 and S"),
         (["ask", DINNER, "--budget", "-1"], "budget must be"),
-        (["ask", DINNER, "--method", "guess"], "known: iidbest"),
+        (["ask", DINNER, "--method", "guess"], "iidbest, oracle"),
         (["ask", DINNER, "--embedder", "nothing"], "unknown embedder"),
         (["ask", "--pool", "nowhere.txt"], "nowhere.txt"),
         (["ask", "--resume", "nowhere.json"], "cannot be read"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from useralign.cli import keys, screens
-from useralign.errors import SessionStateError
+from useralign.errors import AnswerError, ModelError, SessionStateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,65 +16,152 @@ if TYPE_CHECKING:
     from useralign.cli.saved import Saved
     from useralign.session import Session
 
-FIRST, SECOND = ("1", "left", "a"), ("2", "right", "b")
+PLACES = {"1": 0, "left": 0, "a": 0, "2": 1, "right": 1, "b": 1, "3": 2, "c": 2, "4": 3, "d": 3}
+SAID = {
+    "=": ("equal", "equal: not asked again"),
+    "n": ("neither", "neither: left out"),
+    "s": ("skip", "skipped"),
+}
 
 
-def interview(
-    session: Session,
-    console: Console,
-    saved: Saved | None,
-    *,
-    show: Callable[[Comparison], None] | None = None,
-    read_key: Callable[[], str] = keys.read_key,
-) -> None:
-    """Ask until the session is over; every answer is on disk before the next question.
+class Interview:
+    """A person at a terminal, with a session to answer.
 
     Parameters
     ----------
     session : Session
     console : Console
-    saved : Saved, optional
-        Where the session is kept.
-    show : callable, optional
-        Shows a pair of pictures in its own way, after the cards.
-    read_key : callable
-        Returns the next key.
+    rank : bool
+        Whether all that are shown are put in order, instead of the best being picked.
+    read_key, read_text : callable
+        Return the next key, and a line that is typed.
     """
-    while (pair := session.ask()) is not None:
-        console.print()
-        console.print(screens.question(session, pair, console.width))
-        if show is not None:
-            show(pair)
-        while not _act(session, pair, read_key(), console):
-            pass
-        if saved is not None:
-            saved.write(session)
 
+    def __init__(
+        self,
+        session: Session,
+        console: Console,
+        *,
+        rank: bool = False,
+        read_key: Callable[[], str] = keys.read_key,
+        read_text: Callable[[Callable[[str], None]], str] = keys.read_text,
+    ) -> None:
+        self.session = session
+        self.console = console
+        self.rank = rank
+        self._read_key = read_key
+        self._read_text = read_text
+        self._order: list[int] = []
 
-def _act(session: Session, pair: Comparison, key: str, console: Console) -> bool:
-    """Do what a key says; False when it says nothing."""
-    if key in FIRST or key in SECOND:
-        number, winner = (1, pair.first) if key in FIRST else (2, pair.second)
-        session.tell(winner)
-        console.print(f"  you chose {number}", style=screens.COLOURS[number - 1])
-    elif key == "s":
-        session.skip()
-        console.print("  skipped", style="dim")
-    elif key == "q":
-        session.stop()
-    elif key == "u":
-        return _undo(session, console)
-    else:
-        console.print("  press 1 or 2 (or an arrow); u undo, s skip, q good enough", style="dim")
+    def run(
+        self,
+        saved: Saved | None,
+        show: Callable[[Comparison], None] | None = None,
+        between: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Ask until the session is over; every answer is on disk before the next question.
+
+        Parameters
+        ----------
+        saved : Saved, optional
+            Where the session is kept.
+        show : callable, optional
+            Shows pictures in its own way, after the cards.
+        between : callable
+            Called after every answer; tells whether it changed the session.
+        """
+        while (asked := self.session.ask()) is not None:
+            self.console.print()
+            width = self.console.width
+            self.console.print(screens.question(self.session, asked, width, rank=self.rank))
+            if show is not None:
+                show(asked)
+            self._order = []
+            while not self._act(asked, self._read_key()):
+                pass
+            if saved is not None:
+                saved.write(self.session)
+            if between() and saved is not None:
+                saved.write(self.session)
+
+    def _act(self, asked: Comparison, key: str) -> bool:
+        """Do what a key says; False when the question is still open."""
+        if PLACES.get(key, 9) < len(asked.candidates):
+            return self._place(asked, PLACES[key]) if self.rank else self._pick(asked, PLACES[key])
+        if key in SAID:
+            return self._say(*SAID[key])
+        if key in ("/", "r"):
+            return self._remark()
+        if key == "q":
+            self.session.stop()
+            return True
+        if key == "u":
+            return self._undo()
+        count = len(asked.candidates)
+        numbers = "1 or 2 (or an arrow)" if count == 2 else f"1 to {count}"
+        order = ", best first" if self.rank else ""
+        return self._note(f"press {numbers}{order}; u undo, s skip, q good enough")
+
+    def _pick(self, asked: Comparison, place: int) -> bool:
+        self.session.tell(asked.candidates[place])
+        self.console.print(f"  you chose {place + 1}", style=screens.COLOURS[place])
+        return True
+
+    def _place(self, asked: Comparison, place: int) -> bool:
+        """Put one more in order; the last is clear once all others have their place."""
+        count = len(asked.candidates)
+        if place in self._order:
+            return self._note(f"{place + 1} has its place already; u starts again")
+        self._order.append(place)
+        if len(self._order) < count - 1:
+            return self._note("  ".join(str(k + 1) for k in self._order) + "  …")
+        order = [*self._order, *(k for k in range(count) if k not in self._order)]
+        self.session.rank([asked.candidates[k] for k in order])
+        self.console.print("  your order: " + " > ".join(str(k + 1) for k in order), style="cyan")
+        return True
+
+    def _say(self, call: str, done: str) -> bool:
+        try:
+            getattr(self.session, call)()
+        except AnswerError as error:
+            return self._note(screens.clean(str(error)))
+        self.console.print(f"  {done}", style="dim")
+        return True
+
+    def _remark(self) -> bool:
+        """Take a remark; the question may be another after it."""
+        if "remark" not in self.session.takes:
+            return self._note("this method takes no remarks")
+        from useralign.remarks import direction_of
+
+        self.console.print("  your remark, then Enter (Esc to leave it): ", end="", style="bold")
+        text = self._read_text(self._echo)
+        self.console.print()
+        if not text:
+            return self._note("no remark")
+        try:
+            self.session.remark(text, direction_of(text, self.session.pool))
+        except (AnswerError, ModelError) as error:
+            return self._note(screens.clean(str(error)))
+        self._note("noted")
+        return True
+
+    def _echo(self, typed: str) -> None:
+        self.console.file.write(typed)
+        self.console.file.flush()
+
+    def _undo(self) -> bool:
+        if self._order:
+            self._order = []
+            return self._note("the order is open again")
+        try:
+            self.session.undo()
+        except SessionStateError:
+            return self._note("nothing to undo yet")
+        self._note("undone")
+        return True
+
+    def _note(self, line: str) -> bool:
+        """Print a line beside the question; it answers nothing."""
+        self.console.print(f"  {line}", style="dim", markup=False, highlight=False)
         return False
-    return True
-
-
-def _undo(session: Session, console: Console) -> bool:
-    try:
-        session.undo()
-    except SessionStateError:
-        console.print("  nothing to undo yet", style="dim")
-        return False
-    console.print("  undone", style="dim")
-    return True

@@ -8,10 +8,13 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ARROWS = {b"D": "left", b"C": "right"}  # the last byte of their sequences
+LONGEST_TEXT = 300
 
 
 def has_terminal() -> bool:
@@ -44,7 +47,7 @@ def keyboard() -> Iterator[None]:
 
 
 def read_key() -> str:
-    """Wait for a key and return its name: a character in lower case, `left` or `right`.
+    """Wait for a key and return its name: a character in lower case, `left`, `right`, `escape`.
 
     Within `keyboard()`, that is.
 
@@ -53,6 +56,40 @@ def read_key() -> str:
     KeyboardInterrupt
         On Ctrl-C, and on Ctrl-D or when the terminal goes away.
     """
+    return _pressed().lower()
+
+
+def read_text(echo: Callable[[str], None]) -> str:
+    """Read a line that is typed, and return it; Escape gives it up and returns nothing.
+
+    Within `keyboard()`, which shows nothing by itself.
+
+    Parameters
+    ----------
+    echo : callable
+        Shows what it is given as it is typed.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        As `read_key` does.
+    """
+    typed = ""
+    while True:
+        key = _pressed()
+        if key in ("\r", "\n", "escape"):
+            return "" if key == "escape" else typed.strip()
+        if key in ("\x7f", "\b"):
+            if typed:
+                echo("\b \b" * max(1, cell_len(typed[-1])))
+            typed = typed[:-1]
+        elif len(key) == 1 and key.isprintable() and len(typed) < LONGEST_TEXT:
+            echo(key)
+            typed += key
+
+
+def _pressed() -> str:
+    """Wait for a key and return its name: a character, `left`, `right`, `escape`, or nothing."""
     if os.name == "nt":
         return _read_key_windows()
     return _named(_read_bytes(sys.stdin.fileno()))
@@ -84,9 +121,11 @@ def _is_whole(pressed: bytes) -> bool:
 def _named(pressed: bytes) -> str:
     if pressed in (b"", b"\x03", b"\x04"):
         raise KeyboardInterrupt
+    if pressed == b"\x1b":
+        return "escape"
     if pressed[:1] == b"\x1b":  # with Shift or Ctrl an arrow has parameters before its letter
         return ARROWS.get(pressed[-1:], "") if pressed[1:2] in (b"[", b"O") else ""
-    return pressed.decode(errors="replace").lower()
+    return pressed.decode(errors="replace")
 
 
 def _read_key_windows() -> str:

@@ -2,7 +2,7 @@
 
 kitty's graphics protocol and sixel are understood; which of them the terminal speaks is read off
 the environment or asked of the terminal itself. A page in the cache folder always works: it shows
-the current pair and reloads itself.
+the current question and reloads itself.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ figcaption {{ font-weight: 600; padding: .5rem }}
 
 
 class Gallery:
-    """Shows pairs of pictures in the best way the terminal has.
+    """Shows the pictures of a question in the best way the terminal has.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ class Gallery:
         self._page = cache_dir("pages") / "pair.html"
         self._announced = False
 
-    def show(self, pair: Comparison) -> None:
-        """Show the two pictures of a comparison."""
-        paths = [Path(c.image) for c in (pair.first, pair.second) if c.image]
+    def show(self, asked: Comparison) -> None:
+        """Show the pictures of a comparison."""
+        paths = [Path(c.image) for c in asked.candidates if c.image]
         if self._protocol != "page" and (picture := _side_by_side(paths)) is not None:
             draw = _kitty if self._protocol == "kitty" else _sixel
             sys.stdout.write(draw(picture) + "\n")
@@ -85,7 +85,7 @@ def protocol(environment: Any = os.environ) -> str:
 
 
 def write_page(path: Path, pictures: list[Path]) -> Path:
-    """Write the page that shows two pictures."""
+    """Write the page that shows the pictures of a question."""
     figures = "".join(
         f'<figure><img src="{html.escape(picture.absolute().as_uri())}" alt="Picture {number}">'
         f"<figcaption>{number}</figcaption></figure>"
@@ -122,7 +122,7 @@ def _reply(handle: int, seconds: float) -> str:
 
 
 def _side_by_side(paths: list[Path]) -> Any:
-    """Return both pictures in one, or None without Pillow."""
+    """Return all pictures in one, or None without Pillow."""
     try:
         from PIL import Image
     except ImportError:
@@ -135,9 +135,11 @@ def _side_by_side(paths: list[Path]) -> Any:
         width = max(1, round(picture.width * _HEIGHT / picture.height))
         pictures.append(picture.resize((width, _HEIGHT)))
     gap = 24
-    sheet = Image.new("RGB", (sum(p.width for p in pictures) + gap, _HEIGHT), "white")
-    sheet.paste(pictures[0], (0, 0))
-    sheet.paste(pictures[-1], (pictures[0].width + gap, 0))
+    width = sum(p.width for p in pictures) + gap * (len(pictures) - 1)
+    sheet, left = Image.new("RGB", (width, _HEIGHT), "white"), 0
+    for picture in pictures:
+        sheet.paste(picture, (left, 0))
+        left += picture.width + gap
     return sheet
 
 

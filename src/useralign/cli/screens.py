@@ -1,4 +1,4 @@
-"""What a person sees in the terminal: a pair to choose from, and the answer at the end."""
+"""What a person sees in the terminal: a few to choose from, and the answer at the end."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from useralign.pool import Candidate
     from useralign.session import Session
 
-NARROW = 72  # columns below which the two answers stand one above the other
+NARROW = 72  # columns below which the answers stand one above the other
 LONGEST = 1200  # characters of an answer that a screen can hold
-KEYS = "[1/←] first   [2/→] second   [u] undo   [s] skip   [q] good enough"
-COLOURS = ("cyan", "magenta")
+COLOURS = ("cyan", "magenta", "yellow", "blue")
 
 
 def clean(text: str, longest: int = LONGEST) -> str:
@@ -58,34 +57,49 @@ def card(candidate: Candidate, title: str, colour: str) -> Panel:
     )
 
 
-def pair(comparison: Comparison, width: int) -> RenderableType:
-    """Draw two answers, side by side where there is room."""
-    both = (comparison.first, comparison.second)
+def cards(comparison: Comparison, width: int) -> RenderableType:
+    """Draw the answers, two side by side where there is room."""
+    panels = [
+        card(candidate, str(number), COLOURS[number - 1])
+        for number, candidate in enumerate(comparison.candidates, start=1)
+    ]
     if width < NARROW:
-        stacked = (card(c, str(n), COLOURS[n - 1]) for n, c in enumerate(both, start=1))
-        return Group(*stacked)
+        return Group(*panels)
     table = Table.grid(expand=True, padding=(0, 1))
-    for _ in both:
+    for _ in range(2):
         table.add_column(ratio=1)
-    each = (width - 2) // 2
-    tallest = max(len(shown(c).wrap(Console(), each - 6)) for c in both)
-    cards = [card(c, str(n), COLOURS[n - 1]) for n, c in enumerate(both, start=1)]
-    for panel in cards:
-        panel.height = tallest + 4
-    table.add_row(*cards)
+    inside = (width - 2) // 2 - 6
+    for row in range(0, len(panels), 2):
+        beside = panels[row : row + 2]
+        texts = [shown(c).wrap(Console(), inside) for c in comparison.candidates[row : row + 2]]
+        for panel in beside:
+            panel.height = max(map(len, texts)) + 4
+        table.add_row(*beside)
     return table
 
 
-def question(session: Session, comparison: Comparison, width: int) -> RenderableType:
-    """Draw a whole question: where we are, the two answers, the keys."""
+def question(
+    session: Session, comparison: Comparison, width: int, *, rank: bool = False
+) -> RenderableType:
+    """Draw a whole question: where we are, the answers, the keys."""
     head = Text.assemble(
         (f"Question {session.cost + 1}", "bold"), ("  ·  " + words.progress(session), "dim")
     )
-    return Group(head, pair(comparison, width), Text(KEYS if width >= NARROW else _short(), "dim"))
+    line = keys(session, len(comparison.candidates), rank=rank, short=width < NARROW)
+    return Group(head, cards(comparison, width), Text(line, "dim"))
 
 
-def _short() -> str:
-    return "1/2 choose   u undo   s skip   q enough"
+def keys(session: Session, count: int, *, rank: bool = False, short: bool = False) -> str:
+    """Say which keys do what, in a line of 80 columns, or of 40 where it must be short."""
+    if short:
+        return f"{'rank' if rank else 'pick'} 1-{count}   u undo   s skip   q enough"
+    if rank:
+        pick = f"1-{count} best to worst"
+    else:
+        pick = "1/← 2/→ pick" if count == 2 else f"1-{count} pick"
+    extra = [("neither", "n neither"), ("remark", "/ remark")]
+    more = [name for kind, name in extra if kind in session.takes]
+    return "  ".join([pick, "= equal", *more, "u undo", "s skip", "q good enough"])
 
 
 def result(session: Session) -> RenderableType:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from useralign.pooling.grow_record import record_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -14,6 +16,7 @@ REASONS = {
     "bound": "that is as close to the best as you asked for",
     "budget": "that was the number of questions you allowed",
     "limit": "that was the largest number of questions",
+    "confident": "that is sure enough",
     "exhausted": "there is nothing left worth asking",
     "stopped": "you found it good enough",
 }
@@ -27,33 +30,42 @@ def progress(session: Session) -> str:
     if viable <= 1:
         return "one answer is left in the running"
     share = 100.0 * session.bound / session.method.norm_bound
-    return (
-        f"{viable} of {len(session.pool)} still in the running, "
-        f"at most {share:.0f}% short of the best"
-    )
+    sure = chance(session) or f"at most {share:.0f}% short of the best"
+    return f"{viable} of {len(session.pool)} still in the running, {sure}"
+
+
+def chance(session: Session) -> str:
+    """Say how likely the favourite is the best; nothing if the method keeps no such account."""
+    sure = session.confidence
+    if sure is None:
+        return ""
+    what = "the best" if sure.top == 1 else f"among the best {sure.top}"
+    return f"{100.0 * sure.probability:.0f}% sure to be {what}"
 
 
 def certainty(session: Session) -> str:
     """Say what the end of a session guarantees."""
     reason = REASONS.get(session.stop_reason or "", "")
+    opening = reason[:1].upper() + reason[1:] + "." if reason else ""
     share = 100.0 * session.bound / session.method.norm_bound
+    if session.stop_reason == "bound" and share == 0.0 and not session.cost:
+        return "There was nothing to choose between."
+    if sure := chance(session):
+        return f"{opening} Your answer is {sure}.".strip()
     if session.stop_reason == "bound" and share == 0.0:
-        return (
-            "By your answers, no other answer in the pool can be better."
-            if session.cost
-            else "There was nothing to choose between."
-        )
+        return "By your answers, no other answer in the pool can be better."
     tail = f" Another answer could be better by at most {share:.0f}% of the scale."
-    return (reason[:1].upper() + reason[1:] + "." if reason else "") + (tail if share else "")
+    return opening + (tail if share else "")
 
 
 def why(session: Session, most: int = 3) -> list[str]:
     """Name the answers that the best one was preferred to, the latest first."""
     best = session.best.index
     beaten = [
-        answer.first + answer.second - best
+        loser
         for answer in reversed(session.answers)
-        if answer.winner == best
+        for winner, loser in answer.wins
+        if winner == best
     ]
     unique = list(dict.fromkeys(beaten))
     return [str(session.pool[k]) for k in unique[:most]]
@@ -74,6 +86,10 @@ def spending(session: Session) -> list[str]:
     else:
         size = len(session.pool)
         lines = [f"Pool of {size} answer{'s' * (size != 1)}: ready-made, {money(0.0)}."]
+    if "growth" in session.pool.meta:
+        grown = sum(candidate.source == "grown" for candidate in session.pool)
+        cost = record_of(session.pool)["usage"]["cost"]
+        lines.append(f"Made while you compared: {grown} answer{'s' * (grown != 1)}, {money(cost)}.")
     asked = session.cost
     lines.append(f"Comparisons: {asked} question{'s' * (asked != 1)}, {money(0.0)}.")
     return lines

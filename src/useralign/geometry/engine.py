@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 ZERO = 1e-7  # a value at most this times S counts as zero: below what the features can resolve
 TIE = 1e-9  # values this close, relative to S, are equal; the lower index is taken
-_SMALL = 1e-4  # below this the Gram matrix has lost digits, and the vector itself is measured
+SMALL = 1e-4  # below this the Gram matrix has lost digits, and the vector itself is measured
 _FIRST_BLOCK = 64
 
 
@@ -58,10 +58,34 @@ class Engine(ABC):
         self.delta = delta
         self.cone = cone
         self.count = 0
+        self.retired: NDArray[np.bool_] | None = None  # those out of the running, if any
 
-    @abstractmethod
     def add(self, winner: int, loser: int) -> None:
         """Take in one answer."""
+        self.add_row(self.features[winner] - self.features[loser])
+
+    @abstractmethod
+    def add_row(self, row: NDArray[np.float64]) -> None:
+        """Take in that a preference agrees with this difference of features, shape (d,)."""
+
+    @abstractmethod
+    def agrees(self, row: NDArray[np.float64]) -> bool:
+        """Tell whether some preference agrees with a difference and with all taken in so far.
+
+        Without the cone nothing can disagree.
+        """
+
+    @property
+    @abstractmethod
+    def rows(self) -> NDArray[np.float64]:
+        """The differences taken in so far, shape (t, d)."""
+
+    def retire(self, places: Collection[int]) -> None:
+        """Leave these candidates out of challengers, values and bounds; none brings all back."""
+        self.retired = None
+        if places:
+            self.retired = np.zeros(len(self.features), dtype=bool)
+            self.retired[list(places)] = True
 
     @abstractmethod
     def estimate(self) -> NDArray[np.float64]:
@@ -82,7 +106,7 @@ class Engine(ABC):
         challenger : int or None
             None when no candidate that may be chosen has a value above zero.
         bound : float
-            The largest value over all candidates, B(t).
+            The largest value over all candidates that are not retired, B(t).
         """
 
     @abstractmethod
@@ -102,6 +126,8 @@ class Engine(ABC):
     ) -> tuple[int | None, float]:
         """Pick the largest of the values, as `challenge` returns it."""
         zero, tie = ZERO * self.norm_bound, TIE * self.norm_bound
+        if self.retired is not None:
+            values = np.where(self.retired, 0.0, values)
         bound = max(float(values.max()), 0.0)
         allowed = values
         if barred:
@@ -132,9 +158,20 @@ class Exact(Engine):
         self._incumbent = -1
         self._gaps = self._ceilings = self._squares  # |c_k|^2 and bounds on |P(c_k)|
 
-    def add(self, winner: int, loser: int) -> None:
-        """Take in one answer."""
-        row = self.features[winner] - self.features[loser]
+    @property
+    def rows(self) -> NDArray[np.float64]:
+        """The differences taken in so far, shape (t, d)."""
+        return self.evidence.rows
+
+    def agrees(self, row: NDArray[np.float64]) -> bool:
+        """Tell whether it can be taken in; see `Engine.agrees`."""
+        length = float(np.linalg.norm(row))
+        if not self.cone or not self.count or length == 0.0:
+            return True
+        return float(np.linalg.norm(self._projection(row))) > SMALL * length
+
+    def add_row(self, row: NDArray[np.float64]) -> None:
+        """Take in one difference; see `Engine.add_row`."""
         self.evidence.add(row)
         self.count += 1
         self._warm, self._fit = self._fit or self._warm, None
@@ -151,8 +188,9 @@ class Exact(Engine):
         """Find the challenger, exactly and lazily; see `Engine.challenge`."""
         self._set_incumbent(incumbent)
         limit = self._loss_limit()
-        if limit is not None and limit.is_empty():  # Theta = {mle}, whose favourite this is
-            return None, 0.0
+        if limit is not None and limit.is_empty():  # Theta = {mle}
+            scores = self.scores()
+            return self.choose(scores - scores[incumbent], barred)
         if limit is not None:
             values = self._limited_values(limit, barred)
         elif self.cone and self.count:
@@ -173,9 +211,17 @@ class Exact(Engine):
             return np.array([self._limited_value(k, limit) for k in range(len(self.features))])
         if not (self.cone and self.count):
             return self._distances()
-        for start in range(0, len(self.features), 4096):
-            self._project(np.arange(start, min(start + 4096, len(self.features))), 0.0, math.inf)
+        there = np.arange(len(self.features))
+        if self.retired is not None:
+            there = np.flatnonzero(~self.retired)
+        for start in range(0, len(there), 4096):
+            self._project(there[start : start + 4096], 0.0, math.inf)
         return np.asarray(self._ceilings * self.norm_bound)
+
+    def retire(self, places: Collection[int]) -> None:
+        """Leave candidates out; see `Engine.retire`."""
+        super().retire(places)
+        self._incumbent = -1  # so that the bounds on their values are made anew
 
     def _distances(self) -> NDArray[np.float64]:
         """Return the values over the whole ball: S times the distance from the incumbent."""
@@ -219,6 +265,8 @@ class Exact(Engine):
         if self.cone and before >= 0 and self.count:
             detour = self._projection(self.features[before] - self.features[incumbent])
             np.minimum(ceilings, self._ceilings + np.linalg.norm(detour), out=ceilings)
+        if self.retired is not None:
+            ceilings[self.retired] = 0.0
         self._incumbent, self._gaps, self._ceilings = incumbent, gaps, ceilings
 
     def _projection(self, c: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -247,10 +295,12 @@ class Exact(Engine):
 
     def _search(self, barred: Collection[int]) -> None:
         """Make the largest ceilings exact, both over all candidates and over those allowed."""
-        done = np.zeros(len(self.features), dtype=bool)
+        done, best = np.zeros(len(self.features), dtype=bool), 0.0
         for excluded in ([], list(barred)) if barred else ([],):
-            best, size = 0.0, _FIRST_BLOCK
+            reached, best, size = best, 0.0, _FIRST_BLOCK
             if done.any():
+                # The first round left what fell below its best with a bound, not with a value.
+                done &= self._ceilings >= reached - TIE
                 seen = done.copy()
                 seen[excluded] = False
                 best = float(self._ceilings[seen].max(initial=0.0))
@@ -276,8 +326,8 @@ class Exact(Engine):
         reached, seen, duals = project(
             self.evidence.gram, products, self._gaps[block], bounds, best=best, slack=slack
         )
-        if seen and bounds[:seen].min() < _SMALL:
-            small = np.flatnonzero(bounds[:seen] < _SMALL)
+        if seen and bounds[:seen].min() < SMALL:
+            small = np.flatnonzero(bounds[:seen] < SMALL)
             residuals = differences[small] + duals[small] @ self.evidence.rows
             bounds[small] = np.sqrt(np.einsum("nd,nd->n", residuals, residuals))
             reached = max(best, float(bounds[:seen].max()))
@@ -287,7 +337,7 @@ class Exact(Engine):
     def _limited_values(self, limit: LossLevel, barred: Collection[int]) -> NDArray[np.float64]:
         """Return values under the loss constraint, exact where they could be the largest."""
         values = self._ceilings * self.norm_bound
-        done = np.zeros(len(values), dtype=bool)
+        done = np.zeros(len(values), dtype=bool) if self.retired is None else self.retired.copy()
         best = best_allowed = -math.inf
         while not done.all():
             k = int(np.where(done, -np.inf, values).argmax())

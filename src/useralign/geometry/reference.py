@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from useralign.errors import MissingExtraError, SolverError
-from useralign.geometry.engine import Engine
+from useralign.geometry.engine import SMALL, Engine
 from useralign.geometry.logistic import LOG2, loss
 
 if TYPE_CHECKING:
@@ -47,9 +47,22 @@ class Reference(Engine):
         self._rows: list[NDArray[np.float64]] = []
         self._estimate: NDArray[np.float64] | None = None
 
-    def add(self, winner: int, loser: int) -> None:
-        """Take in one answer."""
-        self._rows.append(self.features[winner] - self.features[loser])
+    @property
+    def rows(self) -> NDArray[np.float64]:
+        """The differences taken in so far, shape (t, d)."""
+        return np.array(self._rows).reshape(-1, self.features.shape[1])
+
+    def agrees(self, row: NDArray[np.float64]) -> bool:
+        """Tell whether it can be taken in; see `Engine.agrees`."""
+        if not self.cone or not self.count or not row.any():
+            return True
+        theta = self._cp.Variable(len(row))
+        inside = [self._cp.norm(theta, 2) <= 1.0, self.rows @ theta >= 0]
+        return -self._minimise(-(row @ theta), inside) > SMALL * float(np.linalg.norm(row))
+
+    def add_row(self, row: NDArray[np.float64]) -> None:
+        """Take in one difference; see `Engine.add_row`."""
+        self._rows.append(row)
         self.count += 1
         self._estimate = None
 

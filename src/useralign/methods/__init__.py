@@ -7,9 +7,9 @@ from typing import Any
 
 from useralign import plugins
 from useralign.errors import OptionError
-from useralign.methods.base import Decision, Method, Run
+from useralign.methods.base import Confidence, Decision, Method, Run
 
-__all__ = ["Decision", "Method", "Run", "method_for", "methods"]
+__all__ = ["Confidence", "Decision", "Method", "Run", "method_for", "methods"]
 
 
 def methods() -> list[str]:

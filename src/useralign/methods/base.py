@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from useralign.checks import is_finite
-from useralign.errors import OptionError
+from useralign.errors import FeedbackError, OptionError
 from useralign.geometry import TIE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 DELTA = 0.05
@@ -38,8 +40,25 @@ class Decision(NamedTuple):
     bound: float
 
 
+class Confidence(NamedTuple):
+    """How sure a method is of what it recommends.
+
+    Parameters
+    ----------
+    probability : float
+        The probability that the recommended candidate is among the best `top`.
+    top : int
+    """
+
+    probability: float
+    top: int
+
+
 class Run(ABC):
     """A method at work on one pool. Its state is what a replay of the answers rebuilds.
+
+    Every run takes choices, rankings (both through `add`), `equal` and `skip`. One that can make
+    use of `dislike` or `lean` overrides it; `takes` tells which it does.
 
     Parameters
     ----------
@@ -56,6 +75,7 @@ class Run(ABC):
         self.seed = seed
         self.norm_bound = norm_bound
         self.barred: set[frozenset[int]] = set()
+        self.out: set[int] = set()  # candidates out of the running, never all of them
         self.tie = TIE * norm_bound  # scores this close are equal
 
     @abstractmethod
@@ -66,22 +86,107 @@ class Run(ABC):
         """Take in that the person does not want to be asked about this pair."""
         self.barred.add(frozenset((first, second)))
 
+    def equal(self, first: int, second: int) -> None:
+        """Take in that the person cannot tell these two apart.
+
+        By default the pair is not asked again, and nothing is concluded: people say so of what
+        is merely close.
+        """
+        self.skip(first, second)
+
+    def dislike(self, index: int) -> None:
+        """Take in that this candidate will not do, whatever it was shown with.
+
+        It is then neither recommended nor asked about while others remain.
+
+        Raises
+        ------
+        FeedbackError
+            If the method has no use for it. Nothing has changed.
+        """
+        raise FeedbackError(self._refusal(f"that candidate {index} will not do"))
+
+    def lean(self, direction: NDArray[np.float64], weight: float) -> None:
+        """Take in a remark: the person is likely to want more along this direction.
+
+        Parameters
+        ----------
+        direction : ndarray, shape (d,)
+            Of length 1, in the space of the features.
+        weight : float
+            The log-likelihood gains `weight * <direction, theta>`: 1 counts as much as two
+            clear answers.
+
+        Raises
+        ------
+        FeedbackError
+            If the method has no use for it. Nothing has changed.
+        """
+        raise FeedbackError(self._refusal(f"a remark of weight {weight:g}, {len(direction)}-d"))
+
+    @property
+    def takes(self) -> frozenset[str]:
+        """The kinds of answer it can use, out of `useralign.answers.KINDS`."""
+        kinds = {"choice", "ranking", "equal", "skip"}
+        if type(self).dislike is not Run.dislike:
+            kinds.add("neither")
+        if type(self).lean is not Run.lean:
+            kinds.add("remark")
+        return frozenset(kinds)
+
+    def _refusal(self, what: str) -> str:
+        return f"this method cannot use {what}; it takes {', '.join(sorted(self.takes))}"
+
     @abstractmethod
     def decide(self) -> Decision:
         """Decide on the next pair; calling it again gives the same decision."""
+
+    def several(self, count: int) -> tuple[int, ...]:
+        """Choose up to `count` candidates to show at once, the pair of `decide` first.
+
+        By default that pair is joined by those with the highest scores that may still be the
+        best. Fewer come back where no more are worth asking about; calling it again gives the
+        same.
+        """
+        decision = self.decide()
+        if decision.second is None:
+            return ()
+        chosen = [decision.first, decision.second]
+        possible = self.possible()
+        for k in np.argsort(-self.scores(), kind="stable"):
+            if len(chosen) == count:
+                break
+            if possible[k] and self.open(int(k), chosen):
+                chosen.append(int(k))
+        return tuple(chosen)
+
+    def open(self, candidate: int, shown: Sequence[int]) -> bool:
+        """Tell whether a candidate may be shown with these: it is another, and nothing bars it."""
+        if candidate in shown or candidate in self.out:
+            return False
+        return not any(frozenset((candidate, k)) in self.barred for k in shown)
+
+    def dismiss(self, candidate: int) -> None:
+        """Put a candidate out of the running; when none is left, all are in it again."""
+        self.out.add(candidate)
+        if len(self.out) == len(self.features):
+            self.out.clear()
 
     @abstractmethod
     def scores(self) -> NDArray[np.float64]:
         """Return the estimated utility of every candidate, shape (K,); only differences count."""
 
     def best(self) -> int:
-        """Return the candidate with the highest score.
+        """Return the candidate with the highest score, of those in the running.
 
         While all candidates tie, as they do with nothing answered, one is drawn at random from
         the generator of step 0; so methods that share a seed begin with the same candidate. Any
         later tie goes to the lowest index.
         """
         scores = self.scores()
+        if self.out:
+            scores = scores.copy()
+            scores[list(self.out)] = -np.inf
         tied = scores >= scores.max() - self.tie
         if tied.all():
             return int(self.generator(0).integers(len(scores)))
@@ -89,7 +194,17 @@ class Run(ABC):
 
     def possible(self) -> NDArray[np.bool_]:
         """Tell for every candidate whether it may still be the best, shape (K,)."""
-        return np.ones(len(self.features), dtype=bool)
+        result = np.ones(len(self.features), dtype=bool)
+        result[list(self.out)] = False
+        return result
+
+    def confidence(self) -> Confidence | None:
+        """Return how sure it is of what it recommends; None if it keeps no such account."""
+        return None
+
+    def satisfied(self) -> bool:
+        """Tell whether it is sure enough to stop, by its own rule."""
+        return False
 
     def generator(self, step: int, purpose: int = 0) -> np.random.Generator:
         """Return the random generator of one step: a function of the seed, with no memory.
@@ -104,10 +219,13 @@ class Method(ABC):
 
     The contract, which `useralign.testing.check_method` verifies:
 
-    - A run's decisions depend on the features, the answers, the skipped pairs and the seed alone:
+    - A run's decisions depend on the features, what it was told, in order, and the seed alone:
       two runs that were given the same decide alike, in this process or another, and whether
       or not `decide` was called in between.
-    - `decide` returns two different candidates that are not barred, or no second one.
+    - `decide` returns two different candidates that are not barred, or no second one; `several`
+      the same two, and more that are not barred with any of them.
+    - Feedback that a run has no use for raises `FeedbackError` and changes nothing; what it does
+      take is in `Run.takes`. A disliked candidate is not shown or recommended while others remain.
     - With nothing answered, `best` is drawn from `generator(0)`.
     - `options` returns what the constructor needs to build the same method again, as plain data.
 

@@ -9,6 +9,7 @@ import numpy as np
 from useralign.errors import OptionError
 from useralign.geometry import Exact
 from useralign.methods.base import DELTA, NORM_BOUND, Decision, Method, Run, check_norm_bound
+from useralign.methods.evidence import EngineRun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,12 +17,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class _IidBestRun(Run):
+class _IidBestRun(EngineRun):
     """iidBest at work: pairs at random, then the candidate that the estimate likes best."""
 
     def __init__(self, features: NDArray[np.float64], seed: int, norm_bound: float) -> None:
-        super().__init__(features, seed, norm_bound)
-        self.engine = Exact(features, norm_bound, DELTA, cone=False)
+        super().__init__(features, seed, Exact(features, norm_bound, DELTA, cone=False))
 
     def add(self, first: int, second: int, winner: int) -> None:
         self.engine.add(winner, first + second - winner)
@@ -31,14 +31,22 @@ class _IidBestRun(Run):
         if count < 2:
             return Decision(0, None, 0.0)
         draw = self.generator(self.engine.count, purpose=1)
-        for _ in range(100 + 10 * len(self.barred)):
+        for _ in range(100 + 10 * len(self.barred) + count * len(self.out)):
             first, second = (int(k) for k in draw.choice(count, 2, replace=False))
-            if frozenset((first, second)) not in self.barred:
+            if first not in self.out and self.open(second, [first]):
                 return Decision(first, second, self.norm_bound)
-        return Decision(0, None, self.norm_bound)
+        return Decision(self.best() if self.out else 0, None, self.norm_bound)
 
-    def scores(self) -> NDArray[np.float64]:
-        return self.engine.scores()
+    def several(self, count: int) -> tuple[int, ...]:
+        """Choose the pair and others, all at random."""
+        first, second, _ = self.decide()
+        if second is None:
+            return ()
+        chosen = [first, second]
+        for k in self.generator(self.engine.count, purpose=2).permutation(len(self.features)):
+            if len(chosen) < count and self.open(int(k), chosen):
+                chosen.append(int(k))
+        return tuple(chosen)
 
 
 class IidBest(Method):

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
+from itertools import combinations, cycle, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from useralign.errors import FeedbackError
+
 if TYPE_CHECKING:
-    from useralign.methods.base import Method
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from useralign.methods.base import Method, Run
+
+    Saying = tuple[str, tuple[int, ...]]  # what is said, of which candidates
 
 
 def check_method(method: Method, *, steps: int = 12, seed: int = 5) -> None:
@@ -24,31 +34,91 @@ def check_method(method: Method, *, steps: int = 12, seed: int = 5) -> None:
     count = getattr(method, "utilities", np.zeros(9)).shape[0]
     features = np.random.default_rng(seed).normal(size=(count, 4))
     features /= 2.0 * np.linalg.norm(features, axis=1).max()
-    taste = np.random.default_rng(seed + 1).normal(size=4)
-    answers: list[tuple[int, int, int]] = []
-    run = method.start(features, seed)
-    _promise(0 <= run.best() < len(features), "best() is a place in the pool")
-    for _ in range(steps):
-        decision = run.decide()
-        _promise(decision == run.decide(), "decide() twice gives the same decision")
-        if decision.second is None:
-            break
-        _promise(method.asks, "a method that does not ask returns no second candidate")
-        _promise(decision.first != decision.second, "the two candidates differ")
-        first, second = decision.first, decision.second
-        gain = (features[first] - features[second]) @ taste
-        answers.append((first, second, first if gain >= 0 else second))
-        run.add(*answers[-1])
-        replay = method.start(features, seed)
-        for answer in answers:
-            replay.add(*answer)
-        _promise(replay.decide() == run.decide(), "a replay of the answers decides alike")
-        _promise(replay.best() == run.best(), "a replay of the answers recommends alike")
-    _promise(run.scores().shape == (len(features),), "scores() has one number a candidate")
-    _promise(bool(run.possible()[run.best()]), "best() is possible")
+    _promise(0 <= method.start(features, seed).best() < count, "best() is a place in the pool")
+    for kinds in (["add"], ["add", "equal", "add", "skip", "lean", "dislike"]):
+        _check_talk(method, features, islice(cycle(kinds), steps), seed)
     json.dumps(method.options())
     again = type(method)(**method.options()).start(features, seed)
     _promise(again.best() == method.start(features, seed).best(), "options() rebuild the method")
+
+
+def _check_talk(
+    method: Method, features: NDArray[np.float64], kinds: Iterable[str], seed: int
+) -> None:
+    """Check everything along a talk in which answers of these kinds follow one another."""
+    worth = features @ np.random.default_rng(seed + 1).normal(size=features.shape[1])
+    run, said = method.start(features, seed), list[tuple[str, tuple[int, ...]]]()
+    for kind in kinds:
+        decision = run.decide()
+        _promise(decision == run.decide(), "decide() twice gives the same decision")
+        _check_state(run)
+        if decision.second is None:
+            _promise(not run.several(3), "several() is empty when there is nothing to ask")
+            break
+        _promise(method.asks, "a method that does not ask returns no second candidate")
+        _check_shown(run, (decision.first, decision.second))
+        pair = (decision.first, decision.second)
+        better = max(pair, key=lambda k: worth[k])
+        saying = (kind, {"add": (*pair, better), "lean": (), "dislike": pair[1:]}.get(kind, pair))
+        if _say(run, saying):
+            said.append(saying)
+        else:
+            _promise(run.decide() == decision, f"refusing to {kind} changes nothing")
+        _check_replay(method, run, features, said, seed)
+    _promise(run.scores().shape == (len(features),), "scores() has one number a candidate")
+
+
+def _say(run: Run, saying: Saying) -> bool:
+    """Tell a run something; False if it has no use for it, which it must know beforehand."""
+    kind, places = saying
+    known = {"dislike": "neither", "lean": "remark"}.get(kind)
+    takes = known is None or known in run.takes
+    try:
+        if kind == "lean":
+            run.lean(np.eye(run.features.shape[1])[0], 1.0)
+        else:
+            getattr(run, kind)(*places)
+    except FeedbackError:
+        _promise(not takes, f"takes() tells whether {kind}() is refused")
+        return False
+    _promise(takes, f"takes() tells whether {kind}() is refused")
+    return True
+
+
+def _check_state(run: Run) -> None:
+    _promise(bool(run.possible()[run.best()]), "best() is possible")
+    _promise(run.best() not in run.out, "what was disliked is not recommended while others remain")
+    sure = run.confidence()
+    if sure is not None:
+        right = 0.0 <= sure.probability <= 1.0 and 1 <= sure.top <= len(run.features)
+        _promise(right, "confidence() is a probability and a number of candidates")
+    _promise(run.satisfied() in (True, False), "satisfied() is True or False")
+
+
+def _check_shown(run: Run, pair: tuple[int, int]) -> None:
+    _promise(pair[0] != pair[1], "the two candidates differ")
+    for count in (2, 3, 4):
+        shown = run.several(count)
+        _promise(shown == run.several(count), "several() twice gives the same candidates")
+        _promise(shown[:2] == pair, "several() begins with the pair of decide()")
+        _promise(len(set(shown)) == len(shown) <= count, "several() gives no more, each once")
+        _promise(set(shown) <= set(range(len(run.features))), "several() gives places in the pool")
+        _promise(not run.out & set(shown), "what was disliked is not shown while others remain")
+        pairs = {frozenset(two) for two in combinations(shown, 2)}
+        _promise(not run.barred & pairs, "a pair that was skipped is not shown")
+
+
+def _check_replay(
+    method: Method, run: Run, features: NDArray[np.float64], said: list[Saying], seed: int
+) -> None:
+    replay = method.start(features, seed)
+    for saying in said:
+        _say(replay, saying)
+    ours, theirs = run.decide(), replay.decide()
+    # What is kept to save work may cost the last digits of a bound, never a decision.
+    alike = ours[:2] == theirs[:2] and math.isclose(ours.bound, theirs.bound, abs_tol=1e-9)
+    _promise(alike, "a replay of the answers decides alike")
+    _promise(replay.best() == run.best(), "a replay of the answers recommends alike")
 
 
 def _promise(kept: bool, what: str) -> None:

@@ -19,10 +19,10 @@ from useralign.methods.base import (
     NORM_BOUND,
     Decision,
     Method,
-    Run,
     check_delta,
     check_norm_bound,
 )
+from useralign.methods.evidence import EngineRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +33,7 @@ BACKENDS: dict[str, type[Engine]] = {"exact": Exact, "reference": Reference}
 _REUSES = 25  # recorded answers in a row after which a pair is asked again after all
 
 
-class ConfidenceRun(Run):
+class ConfidenceRun(EngineRun):
     """UserAlign or UserAlign_loss at work on one pool.
 
     Parameters
@@ -47,28 +47,38 @@ class ConfidenceRun(Run):
     def __init__(
         self, method: UserAlignLoss, features: NDArray[np.float64], seed: int, fixed_budget: bool
     ) -> None:
-        super().__init__(features, seed, method.norm_bound)
+        engine = BACKENDS[method.backend](features, method.norm_bound, method.delta, method.cone)
+        super().__init__(features, seed, engine)
         self.method = method
         self.fixed_budget = fixed_budget
-        self.engine = BACKENDS[method.backend](
-            features, method.norm_bound, method.delta, method.cone
-        )
         self._known: dict[frozenset[int], int] = {}
         self._decision: Decision | None = None
 
     def add(self, first: int, second: int, winner: int) -> None:
         """Take in the answer to one comparison."""
-        if not self.method.reask:
-            self.decide()  # so that recorded answers are reused at the same place in a replay
+        self._begin()
         self.engine.add(winner, first + second - winner)
         self._known[frozenset((first, second))] = winner
-        self._decision = None
 
     def skip(self, first: int, second: int) -> None:
         """Take in that the person does not want to be asked about this pair."""
-        if not self.method.reask:
-            self.decide()
+        self._begin()
         super().skip(first, second)
+
+    def dislike(self, index: int) -> None:
+        """Take in that a candidate will not do; see `EngineRun.dislike`."""
+        self._begin()
+        super().dislike(index)
+
+    def lean(self, direction: NDArray[np.float64], weight: float) -> None:
+        """Take in a remark; see `EngineRun.lean`."""
+        self._begin()
+        super().lean(direction, weight)
+
+    def _begin(self) -> None:
+        """Get ready for something new."""
+        if not self.method.reask:
+            self.decide()  # so that recorded answers are reused at the same place in a replay
         self._decision = None
 
     def decide(self) -> Decision:
@@ -83,14 +93,26 @@ class ConfidenceRun(Run):
             self._decision = decision
         return self._decision
 
-    def scores(self) -> NDArray[np.float64]:
-        """Return `<theta, phi_k>` under the estimate, shape (K,)."""
-        return self.engine.scores()
+    def several(self, count: int) -> tuple[int, ...]:
+        """Choose the incumbent and those that could be better than it by the most."""
+        first, second, _ = self.decide()
+        if second is None:
+            return ()
+        chosen = [first, second]
+        known = [] if self.method.reask else _partners(first, self._known)
+        while len(chosen) < count:
+            closed = {k for i in chosen for k in _partners(i, self.barred)}
+            challenger, _ = self.engine.challenge(first, closed.union(chosen, known))
+            if challenger is None:
+                break
+            chosen.append(challenger)
+        return tuple(chosen)
 
     def possible(self) -> NDArray[np.bool_]:
         """Tell for every candidate whether the confidence set lets it beat the incumbent."""
         incumbent = self.best()
         result = self.engine.values(incumbent) > ZERO * self.norm_bound
+        result[list(self.out)] = False
         result[incumbent] = True
         return result
 
@@ -113,6 +135,8 @@ class ConfidenceRun(Run):
         if not self.method.reask:
             closed.update(self._known)  # to use those again would teach nothing about the best
         for other in (int(k) for k in np.argsort(-self.scores(), kind="stable")):
+            if other in self.out:
+                continue
             challenger, _ = self.engine.challenge(other, _partners(other, closed))
             if challenger is not None:
                 return Decision(other, challenger, bound)
@@ -120,7 +144,7 @@ class ConfidenceRun(Run):
 
     def _iid_challenger(self, incumbent: int, barred: list[int]) -> int | None:
         """Draw a challenger uniformly from the others (footnote 2)."""
-        closed = {incumbent, *barred}
+        closed = {incumbent, *barred, *self.out}
         if not self.method.reask:
             closed.update(_partners(incumbent, self._known))
         others = [k for k in range(len(self.features)) if k not in closed]

@@ -2,6 +2,7 @@
 
 from useralign import plugins
 from useralign.users.base import User, converse
+from useralign.users.erring import Erring
 from useralign.users.judge import JudgePersona, PositionBias
 from useralign.users.likeness import LikenessUser
 from useralign.users.linear import BTL, Consistent, LinearUser
@@ -11,6 +12,7 @@ from useralign.users.recorded import People, RecordedPerson
 __all__ = [
     "BTL",
     "Consistent",
+    "Erring",
     "JudgePersona",
     "LikenessUser",
     "LinearUser",

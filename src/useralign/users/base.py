@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from useralign.answers import Comparison
 from useralign.errors import OptionError
 
 if TYPE_CHECKING:
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from useralign.answers import Comparison
     from useralign.domains.questions import Question
     from useralign.pool import Candidate, Pool
     from useralign.session import Session
@@ -29,6 +30,7 @@ class User(ABC):
       round it gives the rest, but for two that are equal to the user.
     - `choose` returns one of the two, drawn by that probability with the user's own generator, so
       that a user made alike and asked the same in the same order answers alike.
+    - `pick` and `rank` answer a comparison of more by choosing between two at a time.
     - `knows` tells beforehand whether the user can answer; most always can.
 
     A user that experiments can name in their plans also has `roster` and `enlist`.
@@ -40,7 +42,27 @@ class User(ABC):
 
     @abstractmethod
     def choose(self, pair: Comparison) -> Candidate:
-        """Return the better candidate of a comparison."""
+        """Return the better candidate of a comparison of two."""
+
+    def pick(self, comparison: Comparison) -> Candidate:
+        """Return the best of all that are shown: the winner so far meets the next."""
+        best = comparison.first
+        for candidate in comparison.candidates[1:]:
+            best = self.choose(Comparison(best, candidate, comparison.step, comparison.bound))
+        return best
+
+    def rank(self, comparison: Comparison) -> list[Candidate]:
+        """Return all that are shown, best first: each is put above the first that it beats."""
+        order: list[Candidate] = []
+        for candidate in comparison.candidates:
+            place = 0
+            for other in order:
+                pair = Comparison(other, candidate, comparison.step, comparison.bound)
+                if self.choose(pair) == candidate:
+                    break
+                place += 1
+            order.insert(place, candidate)
+        return order
 
     def knows(self, first: Candidate, second: Candidate) -> bool:  # noqa: ARG002
         """Tell whether the user can say which of the two is better."""
@@ -93,14 +115,23 @@ class User(ABC):
         raise OptionError(f"{cls.__name__} cannot be used in a plan: it has no roster of users")
 
 
-def converse(session: Session, user: User) -> Session:
+def converse(session: Session, user: User, *, rank: bool = False) -> Session:
     """Let a user answer until the session is over; returns the session.
 
-    A pair that the user cannot answer is skipped, which costs nothing.
+    A comparison that the user cannot answer is skipped, which costs nothing.
+
+    Parameters
+    ----------
+    session : Session
+    user : User
+    rank : bool
+        Whether the user ranks all that are shown, instead of taking the best.
     """
-    while (pair := session.ask()) is not None:
-        if user.knows(pair.first, pair.second):
-            session.tell(user.choose(pair))
-        else:
+    while (asked := session.ask()) is not None:
+        if not all(user.knows(*pair) for pair in combinations(asked.candidates, 2)):
             session.skip()
+        elif rank:
+            session.rank(user.rank(asked))
+        else:
+            session.tell(user.pick(asked))
     return session

@@ -41,6 +41,9 @@ def check_user(user: User, pool: Pool, *, seed: int = 5) -> None:
     if baseline is not None and user.knows(pool[0], baseline):
         rate = user.win_rate(pool[0], baseline)
         _promise(0.0 <= rate <= 1.0, "win_rate() is a probability")
+    for shown, rank in ((3, False), (4, True)):
+        several = Session(pool, seed=seed, budget=4 * len(pool), shown=shown)
+        _promise(converse(several, user, rank=rank).finished, f"a session that shows {shown} ends")
     session = converse(Session(pool, seed=seed, budget=4 * len(pool), reask=True), user)
     _promise(session.finished, "a session comes to its end")
 

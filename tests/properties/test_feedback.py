@@ -1,0 +1,130 @@
+"""What must hold after anything that a person may say, in any order."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import useralign as ua
+from tests.conftest import gaussian_features
+
+METHODS = ["useralign", "useralign_loss", "iidbest"]
+MOVES = ["first", "last", "rank", "equal", "neither", "skip", "remark", "extend"]
+sizes = st.tuples(st.integers(3, 10), st.sampled_from([2, 3, 8]), st.integers(0, 100_000))
+talks = st.lists(st.sampled_from(MOVES), max_size=9)
+relaxed = settings(max_examples=40, deadline=None)
+
+
+def begin(size: tuple[int, int, int], method: str, shown: int) -> ua.Session:
+    names = [f"answer {k}" for k in range(size[0])]
+    pool = ua.Pool("Which?", names, gaussian_features(*size), normalise="none")
+    return ua.Session(pool, method, seed=size[2], shown=shown, budget=60)
+
+
+def say(session: ua.Session, move: str) -> bool:
+    """Make a move; False when it takes a comparison and there is none."""
+    step, dimension = len(session.answers), session.pool.dimension
+    noise = np.random.default_rng([step, len(session.pool)]).normal(size=dimension)
+    if move == "remark":
+        session.remark(f"remark {step}", noise)
+        return True
+    if move == "extend":
+        row = noise / (2.0 * np.linalg.norm(noise))
+        session.extend([f"new at {step}, {len(session.pool)}"], row[None, :])
+        return True
+    asked = session.ask()
+    if asked is None:
+        return False
+    if move in ("equal", "neither", "skip"):
+        getattr(session, move)()
+    elif move == "rank":
+        session.rank(asked.candidates[::-1])
+    else:
+        session.tell(asked.candidates[0 if move == "first" else -1])
+    return True
+
+
+@relaxed
+@given(sizes, st.sampled_from(METHODS), st.integers(2, 4), talks)
+def test_undoing_returns_to_the_same_comparison(
+    size: tuple[int, int, int], method: str, shown: int, talk: list[str]
+) -> None:
+    session, seen = begin(size, method, shown), list[tuple[object, ...]]()
+    for move in talk:
+        before = (session.ask(), session.best, session.cost)
+        if move != "extend" and say(session, move):
+            seen.append(before)
+    for comparison, best, cost in reversed(seen):
+        session.undo()
+        assert session.ask() == comparison
+        assert (session.best, session.cost) == (best, cost)
+
+
+@relaxed
+@given(sizes, st.sampled_from(METHODS), st.integers(2, 4), talks, st.booleans())
+def test_a_replay_goes_on_alike(
+    size: tuple[int, int, int], method: str, shown: int, talk: list[str], looked: bool
+) -> None:
+    """Also where the pool grew on the way, and whether or not somebody looked in between."""
+    session = begin(size, method, shown)
+    for move in talk:
+        say(session, move)
+        if looked:
+            assert session.best in session.viable
+    again = ua.Session.from_dict(session.pool, session.to_dict())
+    ours, theirs = session.ask(), again.ask()
+    assert (ours is None) == (theirs is None)
+    if ours is not None and theirs is not None:
+        assert ours.candidates == theirs.candidates
+        assert abs(ours.bound - theirs.bound) <= 1e-9
+    assert (again.best, again.cost, again.answers) == (session.best, session.cost, session.answers)
+
+
+@relaxed
+@given(sizes, st.sampled_from(METHODS), st.integers(2, 4), talks)
+def test_growing_loses_nothing(
+    size: tuple[int, int, int], method: str, shown: int, talk: list[str]
+) -> None:
+    session = begin(size, method, shown)
+    for move in [*talk, "extend"]:
+        texts, told = [candidate.text for candidate in session.pool], session.answers
+        rows = session.pool.raw_features
+        say(session, move)
+        now = [candidate.text for candidate in session.pool]
+        assert now[: len(texts)] == texts
+        assert len(set(now)) == len(now) == len(session.scores)
+        assert session.answers[: len(told)] == told
+        np.testing.assert_array_equal(session.pool.raw_features[: len(rows)], rows)
+        assert [candidate.index for candidate in session.pool] == list(range(len(now)))
+
+
+@relaxed
+@given(sizes, st.integers(2, 4), talks)
+def test_what_will_not_do_is_not_recommended(
+    size: tuple[int, int, int], shown: int, talk: list[str]
+) -> None:
+    session = begin(size, "useralign", shown)
+    for move in talk:
+        say(session, move)
+        rejected = {k for a in session.answers if a.kind == "neither" for k in a.shown}
+        if len(rejected) < len(session.pool):
+            assert session.best.index not in rejected
+            asked = session.ask()
+            assert asked is None or not rejected & {c.index for c in asked.candidates}
+
+
+@relaxed
+@given(sizes, talks)
+def test_soft_evidence_leaves_the_bound_true(size: tuple[int, int, int], talk: list[str]) -> None:
+    """For a consistent person, whatever they call equal and whatever they remark."""
+    session = begin(size, "useralign", 2)
+    theta = np.random.default_rng(size[2] + 1).normal(size=size[1])
+    theta *= 3.0 / np.linalg.norm(theta)
+    worth = session.pool.features @ theta
+    for move in talk:
+        if move in ("equal", "skip", "remark"):
+            say(session, move)
+        elif (asked := session.ask()) is not None:
+            session.tell(max(asked.candidates, key=lambda c: worth[c.index]))
+        assert worth.max() - worth[session.best.index] <= session.bound + 1e-6

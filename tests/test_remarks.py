@@ -1,0 +1,152 @@
+"""Remarks: how they are read, and whether they point where they should."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+import useralign as ua
+from useralign.domains import load
+from useralign.embedders import embedder_for
+from useralign.errors import ModelAnswerError
+from useralign.generators.scripted import Scripted
+from useralign.remarks import Wishes, ask, direction_of, read, towards
+
+MINILM = embedder_for("minilm").trouble() is None
+needs_minilm = pytest.mark.skipif(not MINILM, reason="its weights are not here")
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "less"),
+    [
+        ("less spicy, please", [], ["spicy"]),
+        ("Not so hot!", [], ["hot"]),
+        ("this is too spicy for me", [], ["spicy"]),
+        ("I don\u2019t like it spicy", [], ["spicy"]),
+        ("without chicken or beef", [], ["chicken or beef"]),
+        ("more vegetables", ["vegetables"], []),
+        ("vegetarian", ["vegetarian"], []),
+        ("not enough vegetables", ["vegetables"], []),
+        ("it isn't spicy enough", ["spicy"], []),
+        ("too little salt", ["salt"], []),
+        ("less meat and cheese", [], ["meat", "cheese"]),
+        ("less meat and more greens", ["greens"], ["meat"]),
+        ("cheaper, but not pasta", ["cheaper"], ["pasta"]),
+        ("no meat, quick to make", ["quick"], ["meat"]),
+        ("fish instead of meat", ["fish"], ["meat"]),
+        ("not too heavy", [], ["heavy"]),
+        ("please", [], []),
+        ("", [], []),
+    ],
+)
+def test_the_rule_reads_more_and_less(text: str, more: list[str], less: list[str]) -> None:
+    assert read(text) == Wishes(tuple(more), tuple(less))
+
+
+@pytest.mark.parametrize("text", ["", "please", "!!!", "more, less"])
+def test_a_remark_that_says_nothing(text: str) -> None:
+    pool = ua.Pool("?", ["a", "b"], np.eye(2))
+    with pytest.raises(ua.AnswerError, match="nothing to go by"):
+        direction_of(text, pool)
+
+
+def test_candidates_need_texts_that_differ() -> None:
+    with pytest.raises(ua.AnswerError, match="texts"):
+        direction_of("less salt", ua.Pool.from_features(np.eye(3)))
+    with pytest.raises(ua.AnswerError, match="do not differ"):
+        direction_of("less salt", ua.Pool("?", ["soup", "soup"], np.eye(2)))
+
+
+@cache
+def dishes(embedder: str) -> list[tuple[ua.Pool, dict[str, np.ndarray]]]:
+    """Ten pools of dishes with their true spiciness and veginess."""
+    pools = []
+    for question in load("food2d").questions:
+        pool = ua.Pool.from_texts(question.text, question.candidates, embedder=embedder)
+        axes = {axis: np.array([c.meta[axis] for c in pool]) for axis in question.axes}
+        pools.append((pool, axes))
+    return pools
+
+
+def agreement(remark: str, axis: str, embedder: str, reader: str) -> list[float]:
+    """Return the rank correlation of what a remark raises with the truth, one a question."""
+    return [
+        float(spearmanr(pool.features @ direction_of(remark, pool, embedder=reader), axes[axis])[0])
+        for pool, axes in dishes(embedder)
+    ]
+
+
+@pytest.mark.parametrize("embedder", ["wordllama"])
+@pytest.mark.parametrize(
+    ("remark", "axis", "sign"),
+    [
+        ("less spicy, please", "spiciness", -1),
+        ("no chilli", "spiciness", -1),
+        ("more vegetables", "veginess", 1),
+        ("no meat please", "veginess", 1),
+    ],
+)
+def test_the_default_embedder_turns_the_right_way(
+    embedder: str, remark: str, axis: str, sign: int
+) -> None:
+    """Weakly: in most of ten pools, and on average. docs/feedback.md has the figures."""
+    found = sign * np.array(agreement(remark, axis, embedder, embedder))
+    assert found.mean() > 0.05
+    assert (found > 0).sum() >= 7
+
+
+@needs_minilm
+def test_minilm_reads_spice_better_in_anothers_space() -> None:
+    """It reads the remark; the direction lies in the features of the pool's own embedder."""
+    found = -np.array(agreement("less spicy, please", "spiciness", "wordllama", "minilm"))
+    assert found.mean() > 0.3
+    assert (found > 0).sum() >= 9
+
+
+def test_named_axes_can_be_leant_along() -> None:
+    for question in load("food2d").questions[:3]:
+        pool = question.pool()
+        assert pool.dimension == 2
+        direction = direction_of("no chilli", pool)
+        assert direction[0] < 0, "the first axis is spiciness"
+
+
+def test_a_remark_moves_a_session() -> None:
+    pool, axes = dishes("wordllama")[0]
+    session = ua.Session(pool)
+    session.remark("no chilli", direction_of("no chilli", pool))
+    assert axes["spiciness"][session.best.index] < 0
+    session.undo()
+    session.remark("more chilli", direction_of("more chilli", pool))
+    assert axes["spiciness"][session.best.index] > 0
+
+
+def test_a_model_reads_a_remark() -> None:
+    pool, _ = dishes("wordllama")[0]
+    model = Scripted(['Sure! ```json\n{"more": ["vegetables"], "less": ["chilli", "meat"]}\n```'])
+    direction = direction_of("you know what I mean", pool, generator=model)
+    expected = towards(Wishes(("vegetables",), ("chilli", "meat")), pool)
+    np.testing.assert_allclose(direction, expected)
+    assert '"remark": "you know what I mean"' in model.requests[0].prompt
+
+
+def test_what_a_model_says_is_checked() -> None:
+    good = '{"more": [], "less": ["salt"]}'
+    for bad in ("no", "{}", '{"more": "salt", "less": []}', '{"more": [""], "less": []}'):
+        assert asyncio.run(ask(Scripted([bad, good]), "?", "hm")) == Wishes((), ("salt",))
+        with pytest.raises(ModelAnswerError, match="in 2 tries"):
+            asyncio.run(ask(Scripted([bad]), "?", "hm"))
+
+
+def test_within_an_event_loop_one_awaits() -> None:
+    pool, _ = dishes("wordllama")[0]
+
+    async def remark() -> None:
+        direction_of("less salt", pool, generator=Scripted(["{}"]))
+
+    with pytest.raises(ua.SessionStateError, match="await"):
+        asyncio.run(remark())
