@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
     from rich.progress import Progress, TaskID
 
     from useralign.experiments.reproduce import Bench
@@ -44,21 +48,28 @@ def reproduce(
     from rich.console import Console
 
     errors = Console(stderr=True)
-    with _bars(errors) as bars:
-        tell = _Teller(bars, errors)
+    with progress_bars(errors) as tell:
         bench = run(what, out, progress=tell, **options)  # type: ignore[arg-type]
     _show(bench)
 
 
-class _Teller:
+@contextlib.contextmanager
+def progress_bars(console: Console) -> Iterator[Teller]:
+    """Show progress on a console for as long as the context lasts."""
+    with _bars(console) as bars:
+        yield Teller(bars, console)
+
+
+class Teller:
     """Shows how far each part is: a bar on a terminal, a line a part elsewhere."""
 
-    def __init__(self, bars: Progress, console: object) -> None:
+    def __init__(self, bars: Progress, console: Console) -> None:
         self._bars = bars
-        self._plain = not getattr(console, "is_terminal", False)
+        self._plain = not console.is_terminal and not console.quiet
         self._tasks: dict[str, TaskID] = {}
 
     def __call__(self, label: str, done: int, total: int, left: float | None) -> None:
+        """Tell how far a part is."""
         if label not in self._tasks:
             self._tasks[label] = self._bars.add_task(label, total=total, left="")
             if self._plain:
@@ -67,7 +78,7 @@ class _Teller:
         self._bars.update(self._tasks[label], completed=done, total=total, left=text)
 
 
-def _bars(console: object) -> Progress:
+def _bars(console: Console) -> Progress:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     return Progress(
@@ -75,8 +86,8 @@ def _bars(console: object) -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[left]}"),
-        console=console,  # type: ignore[arg-type]
-        disable=not getattr(console, "is_terminal", False),
+        console=console,
+        disable=not console.is_terminal,
     )
 
 

@@ -70,6 +70,12 @@ class CellSpec:
         """The seed of the session: the same for all methods."""
         return seed_of("session", self.domain, self.style, self.question, self.user, self.seed)
 
+    def run(self) -> dict[str, Any]:
+        """Hold the interaction, and return its result in the form of `results`."""
+        from useralign.experiments.cells_run import run_cell  # noqa: PLC0415 - it needs this module
+
+        return run_cell(self)
+
 
 @lru_cache(maxsize=256)
 def pool_of(domain: str, style: str, question: str, embedder: str) -> Pool:

@@ -16,16 +16,13 @@ import time
 from abc import ABC, abstractmethod
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from useralign.checks import whole
 from useralign.errors import OptionError, UseralignError
-from useralign.experiments.cells_run import run_cell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from useralign.experiments.cells import CellSpec
 
 ENGINES = ("local", "dask")
 _LARGEST_BATCH = 64
@@ -40,6 +37,21 @@ class EngineError(UseralignError):
     """Cells could not be computed. Those that were are kept."""
 
 
+class Cell(Protocol):
+    """What engines compute: something with a name that can be pickled and run anywhere."""
+
+    @property
+    def key(self) -> str:
+        """The cell's name, which no other cell of a run has."""
+
+    def run(self) -> dict[str, Any]:
+        """Return its result, a function of the cell alone, in the form of `results`.
+
+        Only a key `seconds` may differ from run to run. It is taken out of the result and kept
+        with the timings, in place of the time that the whole cell took.
+        """
+
+
 class Outcome(NamedTuple):
     """What became of one cell.
 
@@ -49,7 +61,7 @@ class Outcome(NamedTuple):
     cell : dict or None
         Its result; None when it failed.
     seconds : float
-        How long it took.
+        How long it took, or what of that its result says counts.
     error : str or None
         Why it failed.
     """
@@ -72,7 +84,7 @@ class Engine(ABC):
     jobs: int
 
     @abstractmethod
-    def run(self, batches: Sequence[list[CellSpec]]) -> Iterator[list[Outcome]]:
+    def run(self, batches: Sequence[Sequence[Cell]]) -> Iterator[list[Outcome]]:
         """Compute batches of cells; yield the outcomes of each batch when it is done.
 
         Raises
@@ -97,7 +109,7 @@ class Local(Engine):
     def __init__(self, jobs: int | None = None) -> None:
         self.jobs = cores() if jobs is None else whole("jobs", jobs, least=1)
 
-    def run(self, batches: Sequence[list[CellSpec]]) -> Iterator[list[Outcome]]:
+    def run(self, batches: Sequence[Sequence[Cell]]) -> Iterator[list[Outcome]]:
         """Compute batches of cells; see `Engine.run`."""
         left = dict(enumerate(batches))
         deaths = 0
@@ -116,7 +128,7 @@ class Local(Engine):
                         "Fewer --jobs may help"
                     ) from error
 
-    def _round(self, batches: Mapping[int, list[CellSpec]]) -> Iterator[tuple[int, list[Outcome]]]:
+    def _round(self, batches: Mapping[int, Sequence[Cell]]) -> Iterator[tuple[int, list[Outcome]]]:
         spawn = multiprocessing.get_context("spawn")
         executor = ProcessPoolExecutor(min(self.jobs, len(batches)), spawn, _begin_worker)
         try:
@@ -155,12 +167,12 @@ def engine_for(name: str, jobs: int | None = None, scheduler: str | None = None)
     return Local(jobs)
 
 
-def run_batch(batch: list[CellSpec]) -> list[Outcome]:
+def run_batch(batch: Sequence[Cell]) -> list[Outcome]:
     """Compute a batch of cells in a worker; a cell that fails takes no other with it."""
     return [_outcome(cell) for cell in batch]
 
 
-def in_batches(cells: Sequence[CellSpec], jobs: int) -> list[list[CellSpec]]:
+def in_batches(cells: Sequence[Cell], jobs: int) -> list[list[Cell]]:
     """Cut cells into batches: few enough to cost nothing, small enough to share evenly."""
     size = min(_LARGEST_BATCH, max(1, math.ceil(len(cells) / (16 * jobs))))
     return [list(cells[start : start + size]) for start in range(0, len(cells), size)]
@@ -173,13 +185,14 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _outcome(cell: CellSpec) -> Outcome:
+def _outcome(cell: Cell) -> Outcome:
     began = time.perf_counter()
     try:
-        result, error = run_cell(cell), None
+        result = cell.run()
     except Exception as caught:  # noqa: BLE001 - a plug-in may raise anything; the run goes on
-        result, error = None, f"{type(caught).__name__}: {caught}"
-    return Outcome(cell.key, result, time.perf_counter() - began, error)
+        spent = time.perf_counter() - began
+        return Outcome(cell.key, None, spent, f"{type(caught).__name__}: {caught}")
+    return Outcome(cell.key, result, result.pop("seconds", time.perf_counter() - began))
 
 
 def _begin_worker() -> None:

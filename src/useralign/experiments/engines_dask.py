@@ -12,7 +12,7 @@ from useralign.experiments.engines import Engine, EngineError, Outcome, cores, r
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from useralign.experiments.cells import CellSpec
+    from useralign.experiments.engines import Cell
 
 _PATIENCE = 10.0  # seconds to wait for a scheduler to answer
 
@@ -41,7 +41,7 @@ class Dask(Engine):
         self.scheduler = scheduler
         self.jobs = cores() if jobs is None else whole("jobs", jobs, least=1)
 
-    def run(self, batches: Sequence[list[CellSpec]]) -> Iterator[list[Outcome]]:
+    def run(self, batches: Sequence[Sequence[Cell]]) -> Iterator[list[Outcome]]:
         """Compute batches of cells; see `Engine.run`."""
         distributed = _distributed()
         with self._client() as client:
@@ -72,7 +72,7 @@ class Dask(Engine):
             yield stack.enter_context(client)
 
 
-def _outcomes(future: Any, batch: list[CellSpec]) -> list[Outcome]:
+def _outcomes(future: Any, batch: Sequence[Cell]) -> list[Outcome]:
     """Return the outcomes of a batch; if its workers died, that is the outcome of each cell."""
     if future.status == "finished":
         outcomes: list[Outcome] = future.result()

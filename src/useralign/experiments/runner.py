@@ -9,6 +9,7 @@ results.json   all cells, sorted, when the last one is finished
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,9 @@ from useralign.files import read_json, write_atomically, write_json
 from useralign.weights.lock import locked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
+
+    from useralign.experiments.engines import Cell
 
     Progress = Callable[[int, int, float | None], None]
 
@@ -80,37 +83,76 @@ def run_plan(
     plan = plan if isinstance(plan, Plan) else read_plan(plan)
     chosen = engine if isinstance(engine, Engine) else engine_for(engine, jobs, scheduler)
     folder = Path(folder)
-    _refuse_trouble(plan, folder)
-
-    def busy() -> None:
-        raise OptionError(f"{folder}: another run is at work there; wait for it, or choose another")
-
-    with locked(folder / ".lock", busy):
+    _refuse_trouble(plan)
+    with alone_in(folder):
         _claim(folder, plan)
-        with Journal(folder) as journal:
-            cells = plan.cells()
-            missing = [cell for cell in cells if cell.key not in journal.cells]
-            meter = _Meter(len(cells), len(cells) - len(missing), progress, clock)
-            failed: dict[str, str] = {}
-            for outcomes in chosen.run(in_batches(missing, chosen.jobs)):
-                journal.add(outcomes)
-                failed |= {o.key: o.error for o in outcomes if o.error is not None}
-                meter.advance(len(outcomes))
-            _refuse_failures(failed, len(cells), folder)
-            done = [journal.cells[key] for key in sorted(cell.key for cell in cells)]
+        done = run_cells(plan.cells(), folder, chosen, progress=progress, clock=clock)
         results = Results(plan.name, plan.embedders(), done)
         results.write(folder)
     return results
 
 
-def _refuse_trouble(plan: Plan, folder: Path) -> None:
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep other runs out of a folder, which is made when it is not there.
+
+    Raises
+    ------
+    OptionError
+        If another run is at work there, or it is a file.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise OptionError(f"{folder}: is a file; give a folder for the results")
+
+    def busy() -> None:
+        raise OptionError(f"{folder}: another run is at work there; wait for it, or choose another")
+
+    with locked(folder / ".lock", busy):
+        yield
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    folder: Path,
+    engine: Engine,
+    *,
+    progress: Progress | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> list[dict[str, Any]]:
+    """Compute the cells that a folder's journal does not have yet; return all, sorted by key.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+    folder : Path
+        To be had alone.
+    engine : Engine
+    progress, clock
+        As for `run_plan`.
+
+    Raises
+    ------
+    EngineError
+        If cells failed. All others are finished and kept.
+    """
+    with Journal(folder) as journal:
+        missing = [cell for cell in cells if cell.key not in journal.cells]
+        meter = _Meter(len(cells), len(cells) - len(missing), progress, clock)
+        failed: dict[str, str] = {}
+        for outcomes in engine.run(in_batches(missing, engine.jobs)):
+            journal.add(outcomes)
+            failed |= {o.key: o.error for o in outcomes if o.error is not None}
+            meter.advance(len(outcomes))
+        _refuse_failures(failed, len(cells), folder)
+        return [journal.cells[key] for key in sorted(cell.key for cell in cells)]
+
+
+def _refuse_trouble(plan: Plan) -> None:
     """Say at once what would otherwise make every cell fail."""
     needed = {domain.name for domain in plan.domains if not domain.optional}
     for name, why in plan.troubles().items():
         if name in needed:
             raise ModelUnavailableError(f"the features of {name} cannot be made here: {why}")
-    if folder.exists() and not folder.is_dir():
-        raise OptionError(f"{folder}: is a file; give a folder for the results")
 
 
 class _Meter:

@@ -72,6 +72,18 @@ class RecordedPerson(User):
         places = range(len(pool))
         return [(i, j) for i in places for j in places[i + 1 :] if self.knows(pool[i], pool[j])]
 
+    def shares(self) -> dict[str, float]:
+        """Return for each item that was compared the share of its comparisons that it won.
+
+        A pair counts once, however often it was recorded.
+        """
+        won: dict[str, list[float]] = {}
+        for (low, high), records in self._won.items():
+            share = float(np.mean(records))
+            won.setdefault(low, []).append(share)
+            won.setdefault(high, []).append(1.0 - share)
+        return {ident: float(np.mean(values)) for ident, values in won.items()}
+
     def prefers(self, first: Candidate, second: Candidate) -> float:
         """Return the share of times that `first` won.
 
