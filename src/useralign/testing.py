@@ -12,4 +12,25 @@ from useralign.generators.conformance import check_generator
 from useralign.methods.conformance import check_method
 from useralign.users.conformance import check_user
 
-__all__ = ["check_embedder", "check_generator", "check_method", "check_user"]
+__all__ = ["check_embedder", "check_generator", "check_method", "check_store", "check_user"]
+
+
+def check_store(url: str) -> None:
+    """Verify that a database keeps what the store promises.
+
+    Concurrent identical answers become one, a contradicting one is refused, strangers see nothing,
+    a transaction is all or nothing, and who is forgotten leaves nothing.
+
+    Parameters
+    ----------
+    url : str
+        The address of an empty database.
+
+    Raises
+    ------
+    AssertionError
+        If it does not, with what was seen.
+    """
+    from useralign.store.conformance import check  # noqa: PLC0415 - needs the extra `web`
+
+    check(url)

@@ -1,0 +1,136 @@
+"""Pictures in the database: decoded, made small enough, and encoded anew.
+
+Whatever a model or a stranger hands over as a picture, what a browser gets is a file that we
+wrote: no scripts, no metadata, no surprises in the format.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import insert, select
+
+from useralign.embedders.checks import need
+from useralign.errors import InputError, NotFoundError
+from useralign.store.schema import media
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy import Connection
+
+    from useralign.store.database import Database
+
+LARGEST_SIDE = 1024
+LARGEST_FILE = 30_000_000
+LARGEST_PIXELS = 40_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """A picture as it is served.
+
+    Parameters
+    ----------
+    id : str
+        The hash of its content.
+    type : str
+        Its media type.
+    width, height : int
+    content : bytes
+    """
+
+    id: str
+    type: str
+    width: int
+    height: int
+    content: bytes
+
+
+def read(path: str | Path) -> Media:
+    """Read a picture file of whatever format and encode it anew.
+
+    Raises
+    ------
+    InputError
+        If it is not a picture, or too large to be opened safely.
+    """
+    file = Path(path)
+    try:
+        if file.stat().st_size > LARGEST_FILE:
+            raise InputError(f"{path}: the picture is larger than {LARGEST_FILE // 10**6} MB")
+        return encode(file.read_bytes(), str(path))
+    except OSError as error:
+        raise InputError(f"{path}: the picture cannot be read ({error.strerror})") from error
+
+
+def encode(content: bytes, name: str = "the picture") -> Media:
+    """Decode a picture and encode it anew, as WebP, at most `LARGEST_SIDE` pixels wide and high.
+
+    Raises
+    ------
+    InputError
+        If it is not a picture, or has too many pixels.
+    """
+    picture = _decoded(content, name)
+    picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
+    buffer = io.BytesIO()
+    picture.save(buffer, "WEBP", quality=90, method=2)
+    written = buffer.getvalue()
+    identity = hashlib.sha256(written).hexdigest()
+    return Media(identity, "image/webp", picture.width, picture.height, written)
+
+
+def _decoded(content: bytes, name: str) -> Any:
+    opener = need("PIL.Image", "pictures", "web")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            opened = opener.open(io.BytesIO(content))
+            small = opened.width * opened.height <= LARGEST_PIXELS
+            picture = opened.convert("RGB") if small else None
+    except Exception as error:
+        raise InputError(f"{name}: is not a picture that can be read ({error})") from error
+    if picture is None:
+        raise InputError(f"{name}: has more than {LARGEST_PIXELS // 10**6} megapixels")
+    return picture
+
+
+def keep(connection: Connection, pictures: Iterable[Media]) -> None:
+    """Write those pictures that are not kept yet."""
+    for picture in pictures:
+        known = connection.execute(select(media.c.id).where(media.c.id == picture.id)).first()
+        if known is None:
+            row = {name: getattr(picture, name) for name in Media.__slots__}
+            connection.execute(insert(media).values(row))
+
+
+class MediaShelf:
+    """The pictures of a database.
+
+    Parameters
+    ----------
+    database : Database
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, media_id: str) -> Media:
+        """Return a picture.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none of that id.
+        """
+        with self._database.reading() as connection:
+            row = connection.execute(select(media).where(media.c.id == media_id)).first()
+        if row is None:
+            raise NotFoundError("there is no such picture")
+        return Media(row.id, row.type, row.width, row.height, bytes(row.content))

@@ -1,0 +1,67 @@
+"""Bring a database to the newest schema."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import inspect, text
+
+from useralign.errors import StoreError
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from sqlalchemy import Connection
+
+    from useralign.store.database import Database
+
+NEWEST = "0001"
+_LOCK = 8_234_517  # any number, as long as all servers take the same
+
+
+def migrate(database: Database) -> None:
+    """Run the migrations that a database has not seen; nothing when it is up to date.
+
+    Raises
+    ------
+    StoreError
+        If the database was made by a newer version of useralign.
+    """
+    with database.reading() as connection:
+        if version(connection) == NEWEST:
+            return
+    with database.writing() as connection:
+        if not database.sqlite:  # several servers may start at once
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+        found = version(connection)
+        if found == NEWEST:
+            return
+        if found is not None and found > NEWEST:
+            raise StoreError(
+                f"the database has schema {found}, which is newer than this version's {NEWEST}; "
+                "update useralign"
+            )
+        _upgrade(connection)
+
+
+def version(connection: Connection) -> str | None:
+    """Return the schema's version, or None for a database with nothing in it."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+
+
+def configuration(connection: Connection) -> Config:
+    """Return Alembic's configuration for a connection."""
+    from alembic.config import Config  # noqa: PLC0415 - slow, and seldom needed
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.attributes["connection"] = connection
+    return config
+
+
+def _upgrade(connection: Connection) -> None:
+    from alembic import command  # noqa: PLC0415 - slow, and seldom needed
+
+    command.upgrade(configuration(connection), NEWEST)

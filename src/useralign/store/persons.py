@@ -1,0 +1,78 @@
+"""People who come back, known by the hash of the token in their browser and by nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, insert, select, update
+
+from useralign.store.schema import makings, persons, pools, sessions
+
+if TYPE_CHECKING:
+    from useralign.store.database import Database
+
+_EVERY = 3600.0  # seconds: a visit is noted once an hour, not with each request
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """What someone allows.
+
+    Parameters
+    ----------
+    id : str
+    remember : bool
+        Their earlier answers may make their next session shorter.
+    share : bool
+        Their answers may make other people's sessions shorter.
+    """
+
+    id: str
+    remember: bool = False
+    share: bool = False
+
+
+class Persons:
+    """The people of a database.
+
+    Parameters
+    ----------
+    database : Database
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, person_id: str) -> Person:
+        """Return what someone allows; of a stranger, nothing."""
+        with self._database.reading() as connection:
+            row = connection.execute(select(persons).where(persons.c.id == person_id)).first()
+        return Person(person_id) if row is None else Person(row.id, row.remember, row.share)
+
+    def visit(self, person_id: str, now: float) -> Person:
+        """Note that someone is here, and return what they allow."""
+        with self._database.reading() as connection:
+            row = connection.execute(select(persons).where(persons.c.id == person_id)).first()
+        if row is not None and now - row.seen < _EVERY:
+            return Person(row.id, row.remember, row.share)
+        with self._database.writing() as connection:
+            here = persons.c.id == person_id
+            if not connection.execute(update(persons).where(here).values(seen=now)).rowcount:
+                fresh = {"id": person_id, "created": now, "seen": now}
+                connection.execute(insert(persons).values(**fresh, remember=False, share=False))
+        return self.get(person_id)
+
+    def allow(self, person_id: str, *, remember: bool, share: bool) -> None:
+        """Change what someone allows; they must have visited."""
+        with self._database.writing() as connection:
+            here = persons.c.id == person_id
+            values = {"remember": remember, "share": share}
+            connection.execute(update(persons).where(here).values(**values))
+
+    def forget(self, person_id: str) -> None:
+        """Delete someone with all their sessions and pools."""
+        with self._database.writing() as connection:
+            for table in (makings, sessions, pools):
+                connection.execute(delete(table).where(table.c.owner == person_id))
+            connection.execute(delete(persons).where(persons.c.id == person_id))

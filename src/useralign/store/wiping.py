@@ -1,0 +1,62 @@
+"""Taking what was deleted out of a database's files, where it would otherwise linger."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from useralign.errors import StoreError
+from useralign.store.schema import metadata
+
+if TYPE_CHECKING:
+    from useralign.store.database import Database
+
+_TRIES = 100
+_PAUSE = 0.1  # seconds
+
+
+def wipe(database: Database) -> None:
+    """Rewrite the files of a database without what was deleted.
+
+    Raises
+    ------
+    StoreError
+        If somebody kept reading all the while. What was deleted is deleted, but the files still
+        hold it.
+    """
+    if database.sqlite:
+        _wipe_sqlite(database)
+    else:
+        _wipe_postgres(database)
+
+
+def _wipe_sqlite(database: Database) -> None:
+    raw = database.engine.raw_connection()
+    try:
+        cursor = raw.cursor()
+        cursor.execute("VACUUM")
+        for _ in range(_TRIES):
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            busy = cursor.fetchone()
+            if busy is not None and busy[0] == 0:  # nobody reads from the log
+                return
+            time.sleep(_PAUSE)
+    finally:
+        raw.close()
+    raise StoreError("the file is being read all the time; stop the server, then do this again")
+
+
+def _wipe_postgres(database: Database) -> None:
+    engine = database.engine.execution_options(isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        for table in metadata.sorted_tables:
+            connection.execute(text(f"VACUUM (FULL, ANALYZE) {table.name}"))
+        # Statistics hold samples of the tables, and old files go with a checkpoint. Only some
+        # users may do this; for others the server does it in its own time.
+        for command in ("VACUUM FULL pg_statistic", "CHECKPOINT"):
+            with suppress(DBAPIError):
+                connection.execute(text(command))

@@ -1,0 +1,222 @@
+"""Sessions in the database: idempotent, resumable, never half written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import event, func, select
+
+from useralign import Pool, Session
+from useralign.errors import AnswerError, ConflictError, NotFoundError, SessionStateError
+from useralign.store import Interactions, Screen, Store, Told, open_store
+from useralign.store.schema import sessions, steps
+
+ME = "me"
+
+
+@pytest.fixture
+def live(store: Store) -> Interactions:
+    return Interactions(store)
+
+
+@pytest.fixture
+def screen(store: Store, live: Interactions, pool: Pool) -> Screen:
+    return live.create(store.pools.add(pool), ME, {"seed": 3})
+
+
+def left(live: Interactions, screen: Screen) -> Screen:
+    return live.answer(screen.session_id, ME, screen.step, Told("choice", position=0))
+
+
+def count(store: Store, table: Any) -> int:
+    with store.reading() as connection:
+        return int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+
+
+def test_it_asks_what_a_session_would(live: Interactions, screen: Screen, pool: Pool) -> None:
+    session = Session(pool, seed=3)
+    while not screen.finished:
+        pair = session.ask()
+        assert pair is not None
+        assert {pair.first.index, pair.second.index} == set(screen.shown)
+        session.tell(screen.shown[0])
+        screen = left(live, screen)
+        assert (screen.best, screen.cost) == (session.best.index, session.cost)
+        assert screen.bound == pytest.approx(session.bound)
+    assert screen.finished == session.stop_reason
+    assert screen.shown == ()
+    assert live.session(screen.session_id, ME).answers == session.answers
+
+
+def test_another_process_sees_the_same_screen(
+    live: Interactions, screen: Screen, store_url: str
+) -> None:
+    for _ in range(3):
+        screen = left(live, screen)
+        other = open_store(store_url)
+        assert Interactions(other).screen(screen.session_id, ME) == screen
+        other.close()
+
+
+def test_the_same_answer_twice_is_one(live: Interactions, screen: Screen, store: Store) -> None:
+    following = left(live, screen)
+    assert left(live, screen) == following
+    assert count(store, steps) == 2
+
+
+def test_another_answer_to_an_answered_step(live: Interactions, screen: Screen) -> None:
+    following = left(live, screen)
+    with pytest.raises(ConflictError, match="answered already"):
+        live.answer(screen.session_id, ME, screen.step, Told("choice", position=1))
+    with pytest.raises(ConflictError, match="not shown yet"):
+        live.answer(screen.session_id, ME, 7, Told("choice", position=1))
+    assert live.screen(screen.session_id, ME) == following
+
+
+def test_twenty_at_once(live: Interactions, screen: Screen, store: Store) -> None:
+    with ThreadPoolExecutor(20) as threads:
+        replies = list(threads.map(lambda _: left(live, screen), range(20)))
+    assert len(set(replies)) == 1
+    assert count(store, steps) == 2
+
+
+def test_two_different_at_once(live: Interactions, screen: Screen, store: Store) -> None:
+    def click(position: int) -> Screen | None:
+        try:
+            told = Told("choice", position=position % 2)
+            return live.answer(screen.session_id, ME, 0, told)
+        except ConflictError:
+            return None
+
+    with ThreadPoolExecutor(8) as threads:
+        replies = list(threads.map(click, range(8)))
+    assert len({reply for reply in replies if reply}) == 1
+    assert replies.count(None) == 4
+    assert count(store, steps) == 2
+
+
+def test_somebody_elses(live: Interactions, screen: Screen) -> None:
+    for call in (live.screen, live.session, live.forget):
+        with pytest.raises(NotFoundError):
+            call(screen.session_id, "you")
+    with pytest.raises(NotFoundError):
+        live.answer(screen.session_id, "you", 0, Told("choice", position=0))
+
+
+@pytest.mark.parametrize(
+    ("told", "error"),
+    [
+        (Told("choice"), AnswerError),
+        (Told("choice", position=2), AnswerError),
+        (Told("ranking", order=(0, 0)), AnswerError),
+        (Told("nonsense"), AnswerError),
+        (Told("undo"), SessionStateError),
+    ],
+)
+def test_what_does_not_fit_changes_nothing(
+    told: Told, error: type[Exception], live: Interactions, screen: Screen, store: Store
+) -> None:
+    with pytest.raises(error):
+        live.answer(screen.session_id, ME, 0, told)
+    assert live.screen(screen.session_id, ME) == screen
+    assert count(store, steps) == 1
+
+
+def test_every_kind_of_answer_is_replayed(live: Interactions, screen: Screen) -> None:
+    for told in (
+        Told("choice", position=1),
+        Told("equal"),
+        Told("skip"),
+        Told("ranking", order=(1, 0)),
+        Told("neither"),
+        Told("undo"),
+        Told("stop"),
+        Told("undo"),
+        Told("choice", position=0),
+    ):
+        screen = live.answer(screen.session_id, ME, screen.step, told)
+    kinds = [answer.kind for answer in live.session(screen.session_id, ME).answers]
+    assert kinds == ["choice", "equal", "skip", "ranking", "choice"]
+
+
+def test_undo_shows_the_pair_again(live: Interactions, screen: Screen) -> None:
+    after = left(live, screen)
+    back = live.answer(screen.session_id, ME, after.step, Told("undo"))
+    assert set(back.shown) == set(screen.shown)
+    assert back.step == 2
+
+
+def test_stopping_and_going_on(live: Interactions, screen: Screen) -> None:
+    stopped = live.answer(screen.session_id, ME, 0, Told("stop"))
+    assert (stopped.finished, stopped.shown) == ("stopped", ())
+    assert live.answer(screen.session_id, ME, 1, Told("undo")).finished is None
+
+
+def test_sides_are_even(live: Interactions, store: Store, pool: Pool) -> None:
+    pool_id = store.pools.add(pool)
+    first_left = 0
+    for seed in range(10):
+        settings = {"seed": seed, "budget": 6, "epsilon": None}
+        screen = live.create(pool_id, ME, settings)
+        while not screen.finished:
+            asked = live.session(screen.session_id, ME).ask()
+            assert asked is not None
+            first_left += asked.first.index == screen.shown[0]
+            screen = left(live, screen)
+    assert first_left == 30
+
+
+@contextmanager
+def failing(store: Store, at: int) -> Iterator[list[str]]:
+    """Let the statement number `at` of the block fail, and a commit when there are fewer."""
+    seen: list[str] = []
+
+    def before(_c: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        seen.append(statement)
+        if len(seen) == at:
+            raise OSError("injected fault")
+
+    def commit(_c: Any) -> None:
+        seen.append("COMMIT")
+        if len(seen) == at:
+            raise OSError("injected fault")
+
+    event.listen(store.database.engine, "before_cursor_execute", before)
+    event.listen(store.database.engine, "commit", commit)
+    try:
+        yield seen
+    finally:
+        event.remove(store.database.engine, "before_cursor_execute", before)
+        event.remove(store.database.engine, "commit", commit)
+
+
+def test_a_fault_at_any_statement_leaves_nothing_half(
+    live: Interactions, screen: Screen, store: Store
+) -> None:
+    failed = 0
+    for at in range(1, 40):
+        before = count(store, steps)
+        with failing(store, at) as seen:
+            try:
+                following = left(live, screen)
+            except OSError:
+                failed += 1
+                following = None
+        if following is None:
+            assert count(store, steps) == before
+            assert live.screen(screen.session_id, ME) == screen
+        else:
+            assert len(seen) < at
+            assert count(store, steps) == before + 1
+            break
+    assert failed >= 5  # reads, update, insert, commits
+
+
+def test_forgetting(live: Interactions, screen: Screen, store: Store) -> None:
+    left(live, screen)
+    live.forget(screen.session_id, ME)
+    assert count(store, sessions) == count(store, steps) == 0
