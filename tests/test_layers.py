@@ -15,9 +15,10 @@ SOURCE = Path(useralign.__file__).parent
 # From the ground up: a layer may import from those before it, and from itself.
 LAYERS = [
     "errors", "checks", "files", "paths", "plugins",
-    "geometry", "embedders.base", "pool", "answers", "methods", "session",
-    "weights", "generators", "embedders", "pooling", "domains", "users", "experiments",
-    "testing", "cli",
+    "geometry", "embedders.base", "candidates", "pool", "answers", "methods",
+    "interaction", "session", "weights", "generators", "embedders", "remarks", "pooling",
+    "domains", "obtaining", "users", "memory", "experiments",
+    "store", "memory.from_store", "study", "web", "testing", "cli",
 ]  # fmt: skip
 
 

@@ -1,0 +1,161 @@
+"""`useralign serve`: the web application, and the keys of its API."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from useralign.store import Store
+
+app = typer.Typer(invoke_without_command=True, help="Serve the web pages and the HTTP API.")
+keys = typer.Typer(no_args_is_help=True, help="Keys of the HTTP API, for programs elsewhere.")
+app.add_typer(keys, name="keys")
+
+Database = Annotated[
+    str | None,
+    typer.Option(help="Where to keep things: sqlite:////path, postgresql+psycopg://..."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
+
+
+@app.callback()
+def serve(
+    context: typer.Context,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes a free one.", min=0, max=65535)] = 8000,
+    database: Database = None,
+    secret_file: Annotated[
+        Path | None,
+        typer.Option(help="A file with the secret; else USERALIGN_SECRET. Needed beyond here."),
+    ] = None,
+    workers: Annotated[int, typer.Option(help="How many processes.", min=1, max=64)] = 1,
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="Believe the proxy's X-Forwarded headers.")
+    ] = False,
+    allowed_host: Annotated[
+        list[str] | None, typer.Option(help="A name to answer to; may be given several times.")
+    ] = None,
+    making: Annotated[
+        bool | None,
+        typer.Option(
+            "--making/--no-making",
+            help="Whether visitors may have a model make answers; by default only here.",
+        ),
+    ] = None,
+    open_browser: Annotated[
+        bool | None, typer.Option("--open/--no-open", help="Open a browser.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Serve the web pages and the HTTP API until Ctrl-C.
+
+    On this machine it works at once. To be reached from elsewhere it needs a secret.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    _need_web()
+    from useralign.web.serving import Serving
+    from useralign.web.serving import serve as run
+
+    serving = Serving(
+        host=host,
+        port=port,
+        database=database,
+        secret=_secret(secret_file),
+        workers=workers,
+        behind_proxy=behind_proxy,
+        hosts=tuple(allowed_host or ()),
+        making=making,
+    )
+    wanted = sys.stdout.isatty() if open_browser is None else open_browser
+
+    def ready(address: str) -> None:
+        line = json.dumps({"address": address}) if as_json else f"useralign is at {address}"
+        typer.echo(line)
+        sys.stdout.flush()
+        if wanted:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    run(serving, ready)
+
+
+@keys.command("add")
+def add_key(
+    name: Annotated[str, typer.Argument(help="What the key is for.")],
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a key and show it, this once."""
+    from useralign.web.keys import add
+
+    key = add(_store(database), name)
+    if as_json:
+        typer.echo(json.dumps({"name": name, "key": key}))
+    else:
+        typer.echo(f"{key}\nKeep it safe: it is not shown again. Send it as Authorization: Bearer")
+
+
+@keys.command("list")
+def list_keys(database: Database = None, as_json: AsJson = False) -> None:
+    """List the keys by name."""
+    from datetime import UTC, datetime
+
+    from useralign.web.keys import listed
+
+    rows = [
+        {"name": key.name, "created": datetime.fromtimestamp(key.created, UTC).isoformat()}
+        for key in listed(_store(database))
+    ]
+    if as_json:
+        typer.echo(json.dumps(rows, ensure_ascii=False))
+    else:
+        for row in rows:
+            typer.echo(f"{row['created'][:10]}  {row['name']}")
+
+
+@keys.command("remove")
+def remove_key(
+    name: Annotated[str, typer.Argument(help="As `keys list` shows it.")],
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a key; what was made with it stays."""
+    from useralign.web.keys import remove
+
+    removed = remove(_store(database), name)
+    if as_json:
+        typer.echo(json.dumps({"name": name, "removed": removed}))
+    else:
+        typer.echo(f"{name} was removed" if removed else f"there is no key {name!r}")
+
+
+def _store(database: str | None) -> Store:
+    _need_web()
+    from useralign.store import open_store
+
+    return open_store(database)
+
+
+def _need_web() -> None:
+    from importlib.util import find_spec
+
+    from useralign.errors import MissingExtraError
+
+    needed = ("fastapi", "uvicorn", "jinja2", "multipart", "markdown_it", "nh3", "sqlalchemy")
+    if not all(find_spec(name) for name in needed):
+        raise MissingExtraError("the web application", "web")
+
+
+def _secret(file: Path | None) -> str | None:
+    """Return the secret: from the file that is named, else from the environment."""
+    if file is not None:
+        return file.read_text(encoding="utf-8").strip()
+    return os.environ.get("USERALIGN_SECRET", "").strip() or None

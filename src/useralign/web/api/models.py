@@ -1,0 +1,250 @@
+"""What the API takes and gives."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictInt, StrictStr
+
+MOST_CANDIDATES = 2000
+MOST_NUMBERS = 400_000
+_OWN_ARGUMENTS = {"pool", "method", "epsilon", "budget", "seed", "limit", "shown"}
+
+
+def _storable(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("must not contain the character U+0000")
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise ValueError("must not contain half a character (a lone surrogate)")
+    return text
+
+
+def _not_ours(options: dict[str, Any]) -> dict[str, Any]:
+    if taken := sorted(_OWN_ARGUMENTS & options.keys()):
+        raise ValueError(f"{taken[0]!r} is a field of its own, not an option of the method")
+    return options
+
+
+Text = Annotated[str, AfterValidator(_storable)]
+Which = StrictInt | Annotated[StrictStr, Field(max_length=500)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(BaseModel):
+    """What went wrong (RFC 9457)."""
+
+    type: str = Field(description="`about:blank`: the status says it all.")
+    title: str = Field(description="The name of the status.")
+    status: int
+    detail: str = Field(description="What was received, what was expected, and what to do.")
+    instance: str = Field(description="The address that was called.")
+
+
+class NewCandidate(_Strict):
+    """A candidate answer that you have."""
+
+    text: Text = Field("", max_length=100_000, description="The answer.")
+    id: Text | None = Field(None, min_length=1, max_length=200, description="A name of yours.")
+    source: Text | None = Field(None, max_length=200, description="Where it comes from.")
+
+
+class NewPool(_Strict):
+    """A pool of answers: your own, or made by a model.
+
+    Give `texts` or `candidates`, with or without `features`; or `features` alone; or none of
+    them, and the answers are found or made.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "question": "What should I cook for dinner tonight?",
+                    "texts": [
+                        "A mild vegetable curry with rice.",
+                        "Steak with pepper sauce.",
+                        "A quick miso soup.",
+                    ],
+                },
+                {"question": "What should I cook for dinner tonight?"},
+            ]
+        },
+    )
+
+    question: Text = Field(max_length=4000, description="What the answers answer.")
+    texts: list[Annotated[Text, Field(max_length=100_000)]] | None = Field(
+        None, max_length=MOST_CANDIDATES, description="The answers, as texts."
+    )
+    candidates: list[NewCandidate] | None = Field(
+        None, max_length=MOST_CANDIDATES, description="The answers, with ids."
+    )
+    features: list[list[float]] | None = Field(
+        None,
+        max_length=MOST_CANDIDATES,
+        description="One row of numbers an answer, all of the same length; embedded when absent.",
+    )
+    baseline: Text | None = Field(
+        None, max_length=100_000, description="The answer without personalisation."
+    )
+    normalise: Literal["ball", "unit", "diameter", "none"] | None = Field(
+        None, description="How features are scaled; `ball` for given ones, `unit` for embedded."
+    )
+    kind: Literal["text", "image"] = Field("text", description="What a model shall make.")
+    model: Text | None = Field(
+        None, max_length=200, description="Which model makes the answers; see `GET /api/models`."
+    )
+    size: int | None = Field(None, ge=2, le=200, description="How many answers to make.")
+
+
+class CandidateOut(BaseModel):
+    """A candidate answer."""
+
+    index: int = Field(description="Its place in the pool.")
+    id: str = Field(description="Its name.")
+    text: str
+    picture: str | None = Field(None, description="The address of its picture, if it has one.")
+
+
+class PoolOut(BaseModel):
+    """A pool."""
+
+    id: str
+    question: str
+    dimension: int = Field(description="Numbers of a row of features.")
+    embedder: str | None = Field(description="What made the features; null if they were given.")
+    candidates: list[CandidateOut]
+    baseline: CandidateOut | None
+
+
+class MakingOut(BaseModel):
+    """A pool that a model is making."""
+
+    id: str
+    state: Literal["waiting", "making", "ready", "failed"]
+    made: int = Field(description="How many answers there are.")
+    wanted: int = Field(description="How many there shall be.")
+    note: str = Field(description="What it is doing, or why it failed.")
+    pool: str | None = Field(description="The pool's id, once it is ready.")
+
+
+class ModelOut(BaseModel):
+    """A model that can make answers here."""
+
+    name: str
+    label: str
+    makes: list[str]
+
+
+class NewSession(_Strict):
+    """A session with one person over one pool."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"pool": "POOL_ID", "budget": 10}]}
+    )
+
+    pool: Text = Field(max_length=200, description="The pool's id.")
+    method: Text = Field("useralign", max_length=100, description="How pairs are chosen.")
+    options: Annotated[dict[str, Any], AfterValidator(_not_ours)] = Field(
+        default_factory=dict, description="Options of the method, such as `delta`."
+    )
+    epsilon: float | None = Field(
+        0.0, description="Stop when the bound is at most this; null runs for the whole budget."
+    )
+    budget: int | None = Field(None, ge=0, le=10_000, description="Ask at most this many.")
+    shown: int = Field(2, ge=2, le=4, description="How many candidates a comparison has.")
+    seed: int | None = Field(
+        None, ge=0, le=2**53, description="All randomness comes from it; drawn when null."
+    )
+
+
+class Sure(BaseModel):
+    """How likely the favourite is among the best few."""
+
+    probability: float
+    top: int
+
+
+class Shown(CandidateOut):
+    """A candidate on the screen."""
+
+    position: int = Field(description="Its place on the screen, from 0.")
+
+
+class ComparisonOut(BaseModel):
+    """What to show now."""
+
+    session: str
+    step: int = Field(description="The number of this screen; give it back with the answer.")
+    question: str
+    candidates: list[Shown] = Field(description="In the order to show them; empty when over.")
+    takes: list[str] = Field(description="The kinds of answer that the method can use.")
+    cost: int = Field(description="How many comparisons were answered.")
+    bound: float | None = Field(description="How much better another can be than the favourite.")
+    viable: int = Field(description="How many candidates may still be the best.")
+    sure: Sure | None
+    finished: str | None = Field(description="Why the session is over; null while it is not.")
+
+
+class SessionOut(BaseModel):
+    """A session."""
+
+    id: str
+    pool: str
+    method: str
+    epsilon: float | None
+    budget: int | None
+    shown: int
+    seed: int
+    comparison: ComparisonOut
+
+
+Kind = Literal["choice", "ranking", "equal", "neither", "skip", "remark", "undo", "stop"]
+
+
+class NewAnswer(_Strict):
+    """What the person did on a screen."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"step": 0, "winner": "c1"}]}
+    )
+
+    step: int = Field(description="The screen that it was done on.")
+    kind: Kind = Field("choice", description="`choice` unless said otherwise.")
+    winner: Which | None = Field(
+        None, description="For a choice: the better one, by its index or id in the pool."
+    )
+    ranking: list[Which] | None = Field(
+        None, max_length=4, description="For a ranking: all that are shown, best first."
+    )
+    text: Text | None = Field(None, max_length=1000, description="For a remark: what was said.")
+    milliseconds: int | None = Field(
+        None, ge=0, le=86_400_000, description="How long it took, if you measured it."
+    )
+
+
+class Told(BaseModel):
+    """One thing that was told."""
+
+    kind: str
+    shown: list[str] = Field(description="The candidates' ids.")
+    winner: str | None
+
+
+class ResultOut(BaseModel):
+    """The answer that fits."""
+
+    session: str
+    question: str
+    answer: CandidateOut
+    finished: str | None = Field(description="Why it is over; null: the favourite so far.")
+    certainty: str = Field(description="What is certain, in words.")
+    cost: int
+    bound: float | None
+    viable: list[str] = Field(description="The ids of those that may still be the best.")
+    preferred_to: list[str] = Field(description="The ids of those that it was preferred to.")
+    scores: list[float | None] = Field(description="The estimated utility of every candidate.")
+    transcript: list[Told]

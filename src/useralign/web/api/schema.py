@@ -1,0 +1,60 @@
+"""The description of the API (OpenAPI), with every error as a problem document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fastapi.openapi.utils import get_openapi
+
+from useralign.web.api.models import Problem
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+PROBLEMS = {
+    "400": "The body cannot be read.",
+    "401": "A key is needed.",
+    "403": "The request came from another site.",
+    "404": "There is no such thing, or it is somebody else's.",
+    "409": "It contradicts what is recorded, or came out of turn.",
+    "413": "The body is too large.",
+    "422": "Something given is not usable; nothing has changed.",
+    "429": "Too many at once; Retry-After says when to try again.",
+    "501": "An optional part of the server is not installed.",
+    "502": "A model answered with nothing usable.",
+    "503": "A model or the database cannot be reached.",
+}
+_FRAMEWORKS = ("HTTPValidationError", "ValidationError")
+
+
+def describe(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI description of an application."""
+    made = get_openapi(
+        title=app.title, version=app.version, description=app.description, routes=app.routes
+    )
+    schemas = made["components"]["schemas"]
+    for name in _FRAMEWORKS:
+        schemas.pop(name, None)
+    schemas["Problem"] = Problem.model_json_schema()
+    reference = {"schema": {"$ref": "#/components/schemas/Problem"}}
+    for path in made["paths"].values():
+        for operation in path.values():
+            if app.state.settings.loopback:  # here a key may be sent, but none is needed
+                operation["security"] = [{}, *operation.get("security", [])]
+            for status, meaning in PROBLEMS.items():
+                operation["responses"][status] = {
+                    "description": meaning,
+                    "content": {"application/problem+json": reference},
+                }
+    return made
+
+
+def install(app: FastAPI) -> None:
+    """Have the application describe itself in this way; the description is made once."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = describe(app)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]

@@ -1,0 +1,117 @@
+"""Who is there: a browser by its cookie, a program by its key.
+
+A cookie or a key is a token; what the rest of the application and the database see is its digest,
+the owner. Pages that must do without cookies (in a frame of a crowd service) carry a token of
+their own in their address, and can use `form_token` and `check_form_token` in the same way.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import Depends, Request
+from starlette.exceptions import HTTPException
+
+from useralign.store import digest, token
+from useralign.web.security import SAFE_METHODS
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+COOKIE = "useralign"
+YEAR = 365 * 24 * 3600
+FIELD = "form_token"  # in a form
+HEADER = "x-form-token"  # sent by a script
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Someone with a browser.
+
+    Parameters
+    ----------
+    token : str
+        What their cookie holds. Never stored, logged or shown.
+    fresh : bool
+        Whether the cookie is still to be set.
+    """
+
+    token: str
+    fresh: bool
+
+    @property
+    def owner(self) -> str:
+        """What the database knows them by."""
+        return digest(self.token)
+
+    @property
+    def form_token(self) -> str:
+        """What their forms carry; see `form_token`."""
+        return form_token(self.token)
+
+
+def visitor(request: Request) -> Visitor:
+    """Return who makes a request; a stranger gets a new token, set by `rendering.page`.
+
+    The same object for the whole of a request.
+    """
+    known: Visitor | None = getattr(request.state, "visitor", None)
+    if known is None:
+        held = request.cookies.get(COOKIE, "")
+        known = Visitor(held, False) if _TOKEN.fullmatch(held) else Visitor(token(), True)
+        request.state.visitor = known
+    return known
+
+
+def set_cookie(request: Request, response: Response, value: str, name: str = COOKIE) -> None:
+    """Put a token into a browser: out of reach of scripts, of other sites, and of plain HTTP."""
+    response.set_cookie(
+        name,
+        value,
+        max_age=YEAR,
+        path="/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="lax",
+    )
+
+
+def form_token(secret: str) -> str:
+    """Return the token that a form must carry: another site can neither read nor guess it.
+
+    It is a function of the token in the cookie, so that no server has to remember it.
+    """
+    return digest(f"form {secret}")
+
+
+async def check_form_token(request: Request, secret: str) -> None:
+    """Refuse a form that does not carry the right token.
+
+    Raises
+    ------
+    HTTPException
+        403.
+    """
+    given = request.headers.get(HEADER)
+    if given is None:
+        given = str((await request.form()).get(FIELD, ""))
+    if not hmac.compare_digest(given.encode(), form_token(secret).encode()):
+        raise HTTPException(
+            403,
+            "This form has grown old, or your browser does not keep cookies for this site.",
+        )
+
+
+async def _protected(request: Request) -> Visitor:
+    """Return the visitor; an unsafe request must carry the form token of their cookie."""
+    who = visitor(request)
+    if request.method not in SAFE_METHODS:
+        await check_form_token(request, who.token)
+    return who
+
+
+Here = Annotated[Visitor, Depends(_protected)]

@@ -1,0 +1,181 @@
+"""A small map of the candidates, and the direction that a person's answers point in.
+
+Near is alike: the map shows the two directions in which the features spread most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from useralign.session import Session
+
+WIDTH, HEIGHT, EDGE = 320.0, 240.0, 22.0
+MOST = 300  # dots that a small map can hold
+SMALLEST, LARGEST = 3.0, 6.5  # radii of dots
+LONGEST_ARROW = 90.0
+
+
+LEGEND = {
+    "best": "your answer",
+    "met": "compared",
+    "in": "still possible",
+    "out": "ruled out unseen",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A candidate on the map.
+
+    Parameters
+    ----------
+    x, y : float
+    size : float
+        The radius: the closer to the person's taste, the larger.
+    role : {"best", "met", "in", "out"}
+        The answer; one that was compared; one that was not, and may or may not be the best.
+    """
+
+    x: float
+    y: float
+    size: float
+    role: str
+
+
+Line = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """What is drawn.
+
+    Parameters
+    ----------
+    dots : list of Dot
+        The best one last, so that it lies on top.
+    links : list of tuple
+        Lines between those that were compared, as x, y, x, y.
+    arrow : tuple or None
+        From the middle to where the taste points; None while nothing is known.
+    head : str
+        The arrow's head, as the points of a polygon.
+    """
+
+    dots: list[Dot]
+    links: list[Line]
+    arrow: Line | None
+    head: str
+    width: float = WIDTH
+    height: float = HEIGHT
+
+    @property
+    def legend(self) -> list[tuple[str, str]]:
+        """What the colours mean: those that occur."""
+        present = {dot.role for dot in self.dots}
+        return [(role, label) for role, label in LEGEND.items() if role in present]
+
+
+def draw(session: Session) -> Map:
+    """Draw the map of a session.
+
+    Parameters
+    ----------
+    session : Session
+    """
+    flat, axes = plane(session.pool.features)
+    places, middle = _fitted(flat)
+    met = {k for answer in session.answers for k in answer.shown}
+    viable = {candidate.index for candidate in session.viable}
+    best = session.best.index
+    sizes = _sizes(session.scores)
+
+    def dot(k: int) -> Dot:
+        role = "best" if k == best else "met" if k in met else "in" if k in viable else "out"
+        return Dot(*_rounded(places[k]), round(float(sizes[k]), 1), role)
+
+    chosen = [k for k in _chosen(len(places), met) if k != best]
+    arrow = _arrow(axes @ _taste(session), middle) if session.cost else None
+    pairs = {pair for answer in session.answers for pair in answer.wins}
+    return Map(
+        [dot(k) for k in (*chosen, best)],
+        [(*_rounded(places[one]), *_rounded(places[other])) for one, other in sorted(pairs)],
+        arrow,
+        _head(arrow) if arrow else "",
+    )
+
+
+def plane(features: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return candidates and axes of the two directions of most spread, shapes (K, 2) and (2, d)."""
+    centred = features - features.mean(axis=0)
+    left, sizes, right = np.linalg.svd(centred, full_matrices=False)
+    flat, axes = np.zeros((len(features), 2)), np.zeros((2, features.shape[1]))
+    width = min(2, len(sizes))
+    flat[:, :width] = left[:, :width] * sizes[:width]
+    axes[:width] = right[:width]
+    return flat, axes
+
+
+def _fitted(flat: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the places on the page, shape (K, 2), and the mean's; one scale for both axes."""
+    low, high = flat.min(axis=0), flat.max(axis=0)
+    room = np.array([WIDTH, HEIGHT]) - 2 * EDGE
+    scale = float((room / np.maximum(high - low, 1e-12)).min())
+    if not np.isfinite(scale) or scale > 1e9:
+        scale = 0.0
+    middle = np.array([WIDTH, HEIGHT]) / 2.0
+    turned = np.array([1.0, -1.0]) * scale
+    return middle + (flat - (low + high) / 2.0) * turned, middle - (low + high) / 2.0 * turned
+
+
+def _sizes(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    span = float(scores.max() - scores.min())
+    share = (scores - scores.min()) / span if span > 0 else np.full(len(scores), 0.5)
+    return SMALLEST + (LARGEST - SMALLEST) * share
+
+
+def _chosen(count: int, met: set[int]) -> list[int]:
+    """Return which candidates to draw: all, or those compared and an even sample of the rest."""
+    if count <= MOST:
+        return list(range(count))
+    sample = set(np.linspace(0, count - 1, MOST).astype(int).tolist())
+    return sorted(sample | met)
+
+
+def _taste(session: Session) -> NDArray[np.float64]:
+    """Return the direction in feature space along which scores grow, shape (d,)."""
+    centred = session.pool.features - session.pool.features.mean(axis=0)
+    scores = session.scores - session.scores.mean()
+    return np.asarray(np.linalg.lstsq(centred, scores, rcond=1e-9)[0])
+
+
+def _arrow(taste: NDArray[np.float64], middle: NDArray[np.float64]) -> Line | None:
+    """Return the arrow from the mean towards the taste, as long as there is room."""
+    way = taste * (1.0, -1.0)
+    length = float(np.linalg.norm(way))
+    if not np.isfinite(length) or length < 1e-9:
+        return None
+    way = way / length
+    room = np.where(way > 0, np.array([WIDTH, HEIGHT]) - EDGE - middle, middle - EDGE)
+    reach = float((np.maximum(room, 0.0) / np.maximum(np.abs(way), 1e-9)).min())
+    return (*_rounded(middle), *_rounded(middle + way * min(reach, LONGEST_ARROW)))
+
+
+def _head(arrow: Line) -> str:
+    start, tip = np.array(arrow[:2]), np.array(arrow[2:])
+    length = float(np.linalg.norm(tip - start))
+    if length == 0.0:
+        return ""
+    way = (tip - start) / length
+    side = np.array([-way[1], way[0]])
+    corners = (tip + 6 * way, tip - 4 * way + 5 * side, tip - 4 * way - 5 * side)
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+
+
+def _rounded(point: NDArray[np.float64]) -> tuple[float, float]:
+    return round(float(point[0]), 1), round(float(point[1]), 1)

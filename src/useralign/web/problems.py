@@ -1,0 +1,170 @@
+"""Errors as answers: application/problem+json (RFC 9457) for the API, a page for people."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from useralign.errors import (
+    ConflictError,
+    InputError,
+    MissingExtraError,
+    ModelError,
+    ModelUnavailableError,
+    NotFoundError,
+    SessionStateError,
+    StoreError,
+    UseralignError,
+)
+from useralign.web.rendering import page
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.requests import Request
+
+# The first that fits counts.
+STATUS: tuple[tuple[type[Exception], int], ...] = (
+    (NotFoundError, 404),
+    (ConflictError, 409),
+    (SessionStateError, 409),
+    (InputError, 422),
+    (MissingExtraError, 501),
+    (ModelUnavailableError, 503),
+    (ModelError, 502),
+    (StoreError, 503),
+)
+# What the framework says in a word, as a sentence.
+PLAIN = {
+    404: "There is nothing at this address.",
+    405: "This address does not take that kind of request.",
+}
+_FRAMEWORKS = {"Not Found", "Method Not Allowed"}
+ADVICE = {
+    403: "Go back to the page and try once more. If it happens again, allow cookies for this site.",
+    404: "It may have been deleted, or it belongs to someone else. Start from the beginning.",
+    405: "Go back to the page and try again.",
+    409: "Reload the page to see where you are. Nothing you answered was lost.",
+    413: "Make it shorter and try again.",
+    421: "Use the address that the server printed when it started.",
+    422: "Go back, change what the message names, and try again.",
+    429: "Wait a moment, then try again. Nothing you answered was lost.",
+    500: "This is our mistake, not yours. What you answered is kept: reload the page to go on.",
+    502: "Try again, or choose another model.",
+    503: "Try again in a moment, or choose another model.",
+}
+
+
+def install(app: FastAPI) -> None:
+    """Have every error of an application answered in one form."""
+    for kind in (HTTPException, RequestValidationError, UseralignError):
+        app.add_exception_handler(kind, respond)
+
+
+def respond(request: Request, error: Exception) -> Response:
+    """Return the answer to an error: a problem document for the API, a page elsewhere.
+
+    Parameters
+    ----------
+    request : Request
+    error : Exception
+    """
+    status, detail, headers = describe(error)
+    if status == 405:
+        headers |= _allowed(request)
+    if wants_page(request):
+        answer = page(
+            request,
+            "problem.html",
+            status=status,
+            title=title_of(status),
+            detail=detail,
+            advice=ADVICE.get(status, ADVICE[500] if status >= 500 else ADVICE[404]),
+            status_code=status,
+        )
+        answer.headers.update(headers)
+        return answer
+    return problem(request, status, detail, headers, _fields(error))
+
+
+def problem(
+    request: Request,
+    status: int,
+    detail: str,
+    headers: dict[str, str] | None = None,
+    extra: dict[str, Any] | None = None,
+) -> JSONResponse:
+    """Return a problem document."""
+    content = {
+        "type": "about:blank",
+        "title": title_of(status),
+        "status": status,
+        "detail": detail,
+        "instance": request.url.path,
+    }
+    return JSONResponse(
+        content | (extra or {}), status, headers, media_type="application/problem+json"
+    )
+
+
+def wants_page(request: Request) -> bool:
+    """Tell whether an error shall be a page: not for the API, nor for what our script fetches."""
+    path = request.url.path
+    if path == "/api" or path.startswith("/api/") or path.endswith("/state"):
+        return False
+    return "application/json" not in request.headers.get("accept", "")
+
+
+def describe(error: Exception) -> tuple[int, str, dict[str, str]]:
+    """Return the status, a sentence for people, and headers; nothing of our insides."""
+    if isinstance(error, HTTPException):
+        detail = str(error.detail)
+        said = PLAIN.get(error.status_code, detail) if detail in _FRAMEWORKS else detail
+        return error.status_code, said, dict(error.headers or {})
+    if isinstance(error, RequestValidationError):
+        return 422, _wrong_fields(error), {}
+    for kind, status in STATUS:
+        if isinstance(error, kind):
+            return status, _sentence(str(error)), {}
+    return 500, "Something went wrong on this server.", {}
+
+
+def _allowed(request: Request) -> dict[str, str]:
+    """Return all methods of an address of the API; the framework names those of one route."""
+    for template, verbs in request.app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), request.url.path):
+            return {"Allow": ", ".join(sorted(verb.upper() for verb in verbs))}
+    return {}
+
+
+def title_of(status: int) -> str:
+    """Return the name of a status."""
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Error"
+
+
+def _sentence(text: str) -> str:
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def _wrong_fields(error: RequestValidationError) -> str:
+    parts = [f"{_place(item)}: {item['msg']}" for item in error.errors()[:5]]
+    return _sentence("; ".join(parts) or "The request is not understood")
+
+
+def _fields(error: Exception) -> dict[str, Any]:
+    if not isinstance(error, RequestValidationError):
+        return {}
+    rows = [{"field": _place(item), "message": item["msg"]} for item in error.errors()[:20]]
+    return {"errors": rows}
+
+
+def _place(item: dict[str, Any]) -> str:
+    return ".".join(str(part) for part in item["loc"] if part != "body") or "body"

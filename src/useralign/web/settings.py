@@ -1,0 +1,111 @@
+"""How the web application is run."""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from useralign.errors import OptionError
+from useralign.obtaining import generator_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from useralign.generators import Generator
+
+SHORTEST_SECRET = 16
+LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is decided when the server starts.
+
+    Parameters
+    ----------
+    secret : str, optional
+        Opens the administration pages, and is what pseudonyms are keyed with. Needed beyond
+        this machine.
+    loopback : bool
+        Whether only this machine can reach the server. Then the API needs no key, requests for
+        other host names are refused (a page elsewhere could otherwise reach us under its own
+        name), and anybody may have a model make answers.
+    hosts : frozenset of str
+        The names under which the server may be addressed, besides those of this machine; none
+        given: any, beyond loopback.
+    trust_proxy : bool
+        Believe the X-Forwarded-Proto, -Host and -For of a proxy in front.
+    making : bool, optional
+        Whether visitors may have a model make answers, at the server's expense. As `loopback`
+        when not given. API keys always may.
+    generator : callable
+        Returns the generator of a name.
+    now : callable
+        Returns the time, in seconds since 1970.
+    largest_body : int
+        Bytes of a request.
+    answers_per_minute, answers_at_once : float, int
+        How fast one person may answer, in the long run and in a burst.
+    asks_per_hour : float
+        How many questions one visitor may put.
+    tries_per_minute : float
+        How many wrong keys or passwords one visitor may try.
+    """
+
+    secret: str | None = field(default=None, repr=False)
+    loopback: bool = True
+    hosts: frozenset[str] = frozenset()
+    trust_proxy: bool = False
+    making: bool | None = None
+    generator: Callable[[str | None], Generator] = generator_of
+    now: Callable[[], float] = time.time
+    largest_body: int = 4 * 1024 * 1024
+    answers_per_minute: float = 240.0
+    answers_at_once: int = 120
+    asks_per_hour: float = 240.0
+    tries_per_minute: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.secret is not None:
+            check_secret(self.secret)
+        if not self.loopback and self.secret is None:
+            raise OptionError(no_secret("beyond this machine"))
+
+    @property
+    def visitors_may_make(self) -> bool:
+        """Whether visitors may have a model make answers."""
+        return self.loopback if self.making is None else self.making
+
+    @property
+    def allowed_hosts(self) -> frozenset[str]:
+        """The host names that are answered to; empty: all."""
+        return self.hosts | LOCAL_NAMES if self.hosts or self.loopback else frozenset()
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host to listen at can be reached from this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def check_secret(secret: str) -> None:
+    """Raise `OptionError` if a secret is too short to be one."""
+    if len(secret) < SHORTEST_SECRET:
+        raise OptionError(
+            f"the secret has {len(secret)} characters; expected at least {SHORTEST_SECRET}. "
+            "Make one: python -c 'import secrets; print(secrets.token_urlsafe(24))'"
+        )
+
+
+def no_secret(where: str) -> str:
+    """Say that a secret is needed to listen somewhere."""
+    return (
+        f"to listen {where} a secret is needed: set USERALIGN_SECRET, or give --secret-file, "
+        f"with at least {SHORTEST_SECRET} characters"
+    )

@@ -1,0 +1,120 @@
+"""How a session stands, in words for a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from useralign.session import Session
+    from useralign.store import Screen
+
+REASONS = {
+    "bound": "No other answer here can suit you better, by what you told us.",
+    "confident": "That is as sure as it needs to be.",
+    "budget": "That was the number of questions you allowed.",
+    "limit": "That was the largest number of questions.",
+    "exhausted": "There is nothing left worth asking.",
+    "stopped": "You found it good enough.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a person is.
+
+    Parameters
+    ----------
+    heading : str
+        The one thing to know, a few words.
+    detail : str
+        What it means, one sentence; may be empty.
+    viable, total : int
+        How many answers are in the running, of how many.
+    """
+
+    heading: str
+    detail: str
+    viable: int
+    total: int
+
+
+def standing(screen: Screen, session: Session) -> Standing:
+    """Say how far a session has come.
+
+    Parameters
+    ----------
+    screen : Screen
+    session : Session
+        The same, rebuilt.
+    """
+    total = len(session.pool)
+    return Standing(_heading(screen, total), _detail(screen, session), screen.viable, total)
+
+
+def _heading(screen: Screen, total: int) -> str:
+    if screen.cost == 0 and screen.viable == total:
+        return f"{total} answers, all in the running"
+    if screen.viable == total:
+        return f"{screen.cost} answered"
+    return f"{screen.viable} of {total} still in the running"
+
+
+def _detail(screen: Screen, session: Session) -> str:
+    parts = []
+    if session.budget is not None:
+        left = session.budget - screen.cost
+        parts.append(f"At most {left} more question{'s' * (left != 1)}.")
+    if screen.sure is not None and screen.cost:
+        parts.append(sure(*screen.sure))
+    elif screen.cost and screen.viable < len(session.pool):
+        share = gap(screen.bound, session.method.norm_bound)
+        if share:
+            parts.append(f"Stopping now, you would be at most {share}% short of your best.")
+    return " ".join(part for part in parts if part)
+
+
+def sure(probability: float, top: int) -> str:
+    """Say how likely the favourite is among the best few."""
+    percent = min(99, int(100 * probability))
+    what = "the best for you" if top == 1 else f"among your best {top}"
+    return f"We are {percent}% sure that the favourite is {what}."
+
+
+def gap(bound: float, scale: float) -> int:
+    """Return a bound in per cent of the scale, rounded up: a promise must hold."""
+    return max(0, min(100, -int(-100.0 * bound // scale))) if bound > 1e-9 * scale else 0
+
+
+def ending(screen: Screen, session: Session) -> str:
+    """Say why a session is over and what is certain."""
+    said = REASONS.get(screen.finished or "", "")
+    if not screen.cost and screen.finished in {"bound", "exhausted"}:
+        return "There was nothing to choose between."
+    if screen.finished == "bound" and (session.epsilon or 0.0) == 0.0:
+        return said
+    if screen.finished == "bound":
+        said = "That is as close to your best as you asked for."
+    if screen.sure is not None and screen.cost:
+        return f"{said} {sure(*screen.sure)}".strip()
+    share = gap(screen.bound, session.method.norm_bound)
+    if share and screen.cost:
+        said += f" Another answer could suit you better, by at most {share}% of the scale."
+    return said.strip()
+
+
+def questions(count: int) -> str:
+    """Say how many questions it took."""
+    return f"{count} question{'s' * (count != 1)}"
+
+
+def beaten(session: Session, most: int = 5) -> list[int]:
+    """Return the places of the answers that the best was preferred to, the latest first."""
+    best = session.best.index
+    found = [
+        loser
+        for answer in reversed(session.answers)
+        for winner, loser in answer.wins
+        if winner == best
+    ]
+    return list(dict.fromkeys(found))[:most]
