@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import insert, select, text
 
+from tests.databases import Server
 from useralign.errors import OptionError, StoreError
 from useralign.store import Store, open_store
 from useralign.store.database import default_url
@@ -51,6 +53,29 @@ def test_opening_again_changes_nothing(store_url: str) -> None:
     with again.reading() as connection:
         assert connection.execute(select(persons)).all() == []
     again.close()
+
+
+def test_servers_that_start_at_once_migrate_once(postgres_server: Server) -> None:
+    address = postgres_server.blank()
+    with ThreadPoolExecutor(4) as threads:
+        for store in threads.map(lambda _: open_store(address), range(4)):
+            with store.reading() as connection:
+                assert connection.execute(select(persons)).all() == []
+            store.close()
+
+
+def test_a_database_that_was_lent_comes_back_empty(postgres_server: Server) -> None:
+    with postgres_server.lent() as address:
+        left_open = open_store(address)
+        with left_open.writing() as connection:
+            connection.execute(insert(persons).values(ROW))
+    with postgres_server.lent() as again:
+        assert again == address
+        store = open_store(again)
+        with store.reading() as connection:
+            assert connection.execute(select(persons)).all() == []
+        store.close()
+    left_open.close()
 
 
 def test_a_newer_database_is_left_alone(store: Store, store_url: str) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import shlex
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from rich.console import Console
 
     from useralign.cli.obtain import Wanted
@@ -41,15 +45,34 @@ def ask(
         float, typer.Option(help="Stop when the answer is this close to the best (0 to 3).")
     ] = 0.0,
     budget: Annotated[int | None, typer.Option(help="Ask at most this many questions.")] = None,
+    show: Annotated[
+        int | None, typer.Option(help="How many answers a question shows: 2, 3 or 4.")
+    ] = None,
+    rank: Annotated[
+        bool, typer.Option("--rank", help="Put all that are shown in order; shows 4 by itself.")
+    ] = False,
     size: Annotated[int | None, typer.Option(help="How many answers to make.")] = None,
     embedder: Annotated[str | None, typer.Option(help="What turns answers into features.")] = None,
     image: Annotated[bool, typer.Option("--image", help="Pictures instead of texts.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Make new answers.")] = False,
+    grow: Annotated[
+        bool, typer.Option("--grow", help="Make more answers near those you choose, as you go.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="All randomness comes from it.")] = 0,
     save: Annotated[
         Path | None, typer.Option(help="Keep the session in this file after every answer.")
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with a kept session.")] = None,
+    memory: Annotated[
+        Path | None,
+        typer.Option(
+            help="Ask less by what you answered before, kept in this file; adds this session.",
+            envvar="USERALIGN_MEMORY",
+        ),
+    ] = None,
+    no_memory: Annotated[
+        bool, typer.Option("--no-memory", help="Neither use nor keep a memory this time.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the outcome as JSON, nothing else.")
     ] = False,
@@ -61,7 +84,8 @@ def ask(
     """
     from rich.console import Console
 
-    from useralign.cli import keys
+    from useralign.cli import keys, transcript
+    from useralign.cli.memory import check, remember
     from useralign.cli.obtain import Wanted
     from useralign.cli.saved import Saved, default_place
     from useralign.methods import method_for
@@ -69,8 +93,11 @@ def ask(
     console = Console(stderr=as_json)
     simulated = persona is not None or as_json or not keys.has_terminal()
     shipped = None
+    memory = None if no_memory else memory
     if resume is not None:
-        _refuse_with_resume(question, pool, model)
+        _refuse_with_resume({"a question": question, "--pool": pool})
+        _refuse_with_resume({"--model": None if grow else model})
+        _refuse_with_resume({"--show": show}, "shows as many as before")
         session = Saved(resume).read()
         if simulated and persona is None:  # nobody is there to go on: tell how it stands
             _finish(session, console, Saved(resume), as_json, "person")
@@ -80,28 +107,44 @@ def ask(
     else:
         _check_new(question, pool, save)
         chosen = method_for(method)  # before anything is paid for
+        if memory is not None:
+            check(chosen, memory, console)
         shipped, session = _begin(
             Wanted(question or "", pool, model, embedder, size, image, fresh),
             console,
-            {"method": chosen, "epsilon": epsilon, "budget": budget, "seed": seed},
+            {
+                "method": chosen,
+                "epsilon": epsilon,
+                "budget": budget,
+                "seed": seed,
+                "shown": (4 if rank else 2) if show is None else show,
+            },
+            memory=memory,
+            grow=grow,
         )
     file = save or resume
     place = Saved(file) if file else default_place(session)
     if simulated:
-        user, name = _stand_in(session, shipped, persona)
-        _with_user(session, Console(quiet=as_json), user, name)
+        user, name = _stand_in(session, shipped, persona, grow=grow)
+        quiet = Console(quiet=as_json)
+        with _growing(session, quiet, model, seed, wanted=grow, aside=False) as between:
+            transcript.hold(session, quiet, user, name, rank=rank, between=between)
         if file:
             place.write(session, f"simulated: {name}")
         _finish(session, console, place if file else None, as_json, f"simulated: {name}")
     else:
-        _with_person(session, console, place, must_keep=file is not None)
+        with _growing(session, console, model, seed, wanted=grow, aside=True) as between:
+            _with_person(
+                session, console, place, must_keep=file is not None, rank=rank, between=between
+            )
+        if memory is not None:
+            remember(memory, session)
         _finish(session, console, place, as_json, "person")
 
 
-def _refuse_with_resume(question: str | None, pool: Path | None, model: str | None) -> None:
-    given = {"a question": question, "--pool": pool, "--model": model}
+def _refuse_with_resume(given: dict[str, object], why: str = "goes on with its own pool") -> None:
     if extra := [name for name, value in given.items() if value is not None]:
-        raise typer.BadParameter(f"--resume goes on with its own pool; leave out {extra[0]}")
+        raise typer.BadParameter(f"--resume {why}; leave out {extra[0]}")
 
 
 def _check_new(question: str | None, pool: Path | None, save: Path | None) -> None:
@@ -114,22 +157,32 @@ def _check_new(question: str | None, pool: Path | None, save: Path | None) -> No
 
 
 def _begin(
-    wanted: Wanted, console: Console, options: dict[str, Any]
+    wanted: Wanted, console: Console, options: dict[str, Any], *, memory: Path | None, grow: bool
 ) -> tuple[Question | None, Session]:
     """Check the options on a pool of two, then find or make the real one."""
+    from useralign.cli.memory import recalled
     from useralign.cli.obtain import obtain
     from useralign.pool import Pool
     from useralign.session import Session
 
     Session(Pool.from_features([[0.0], [1.0]]), **options)
     made, shipped = obtain(wanted, console)
+    options["method"] = recalled(options["method"], memory, made, grows=grow)
     return shipped, Session(made, **options)
 
 
-def _with_person(session: Session, console: Console, place: Saved, *, must_keep: bool) -> None:
+def _with_person(
+    session: Session,
+    console: Console,
+    place: Saved,
+    *,
+    must_keep: bool,
+    rank: bool,
+    between: Callable[[], bool],
+) -> None:
     """Let the person at the terminal answer; a default place that cannot be written is no end."""
     from useralign.cli import keys, screens
-    from useralign.cli.interview import interview
+    from useralign.cli.interview import Interview
     from useralign.cli.pictures import Gallery
 
     kept = _can_keep(session, place, console, must_keep=must_keep)
@@ -137,14 +190,25 @@ def _with_person(session: Session, console: Console, place: Saved, *, must_keep:
     gallery = Gallery(console) if session.pool[0].image else None
     try:
         with keys.keyboard():
-            interview(
-                session, console, place if kept else None, show=gallery.show if gallery else None
+            Interview(session, console, rank=rank).run(
+                place if kept else None, gallery.show if gallery else None, between
             )
     except KeyboardInterrupt:
         if kept:
             line = f"\nKept. Go on with: useralign ask --resume {shlex.quote(str(place.path))}"
             console.print(line, markup=False, highlight=False, soft_wrap=True)
         raise
+
+
+def _growing(
+    session: Session, console: Console, model: str | None, seed: int, *, wanted: bool, aside: bool
+) -> AbstractContextManager[Callable[[], bool]]:
+    """Lend what is called between questions: a pool that grows, or nothing."""
+    if not wanted:
+        return nullcontext(lambda: False)
+    from useralign.cli.growing import grower
+
+    return grower(session, model, seed, console, aside=aside)
 
 
 def _can_keep(session: Session, place: Saved, console: Console, *, must_keep: bool) -> bool:
@@ -159,8 +223,13 @@ def _can_keep(session: Session, place: Saved, console: Console, *, must_keep: bo
     return True
 
 
-def _stand_in(session: Session, shipped: Question | None, persona: str | None) -> tuple[User, str]:
-    """Find someone to answer: a shipped persona, one by description, or a consistent taste."""
+def _stand_in(
+    session: Session, shipped: Question | None, persona: str | None, *, grow: bool
+) -> tuple[User, str]:
+    """Find someone to answer: a shipped persona, one by description, or a consistent taste.
+
+    Only one by description can judge answers that are not there yet.
+    """
     from useralign.users.likeness import LikenessUser
     from useralign.users.linear import Consistent
     from useralign.users.ranked import RankedPersona
@@ -168,34 +237,15 @@ def _stand_in(session: Session, shipped: Question | None, persona: str | None) -
     if shipped is not None:
         names = {p.name.lower(): p for p in shipped.personas}
         chosen = shipped.personas[0] if persona is None else names.get(persona.lower())
-        if chosen is not None:
+        if chosen is not None and grow:
+            persona = chosen.description
+        elif chosen is not None:
             return RankedPersona(chosen), f"{chosen.name}: {chosen.description}"
     if persona is not None and session.pool[0].text:
         return LikenessUser(session.pool, persona), persona
+    if grow:
+        raise typer.BadParameter("--grow without a person at a terminal needs --persona, in words")
     return Consistent(session.pool, seed=session.seed), "someone with a consistent taste"
-
-
-def _with_user(session: Session, console: Console, user: User, name: str) -> None:
-    """Let a simulated user answer, and print what was said."""
-    from useralign.cli.screens import clean
-
-    console.print(clean(session.pool.question), style="bold", highlight=False, markup=False)
-    console.print(f"Answering: {clean(name)}\n", style="dim", markup=False, highlight=False)
-    while (pair := session.ask()) is not None:
-        winner = user.choose(pair)
-        loser = pair.second if winner is pair.first else pair.first
-        session.tell(winner)
-        for sign, candidate in (("+", winner), ("-", loser)):
-            number = f"{session.cost:>2}" if sign == "+" else "  "
-            console.print(
-                f"{number} {sign} {clean(str(candidate), 110)}",
-                style="" if sign == "+" else "dim",
-                markup=False,
-                highlight=False,
-                no_wrap=True,
-                overflow="ellipsis",
-            )
-    console.print()
 
 
 def _finish(
@@ -213,10 +263,9 @@ def _finish(
 
 def outcome(session: Session) -> dict[str, Any]:
     """Return how a session ended, as plain data."""
-    from useralign.cli import words
+    from useralign.cli import transcript, words
 
     best = session.best
-    label = [candidate.label for candidate in session.pool]
     return {
         "question": session.pool.question,
         "answer": best.to_dict() | {"index": best.index},
@@ -225,14 +274,7 @@ def outcome(session: Session) -> dict[str, Any]:
         "stop_reason": session.stop_reason,
         "viable": [candidate.label for candidate in session.viable],
         "preferred_to": words.why(session, most=len(session.pool)),
-        "transcript": [
-            {
-                "first": label[answer.first],
-                "second": label[answer.second],
-                "winner": None if answer.winner is None else label[answer.winner],
-            }
-            for answer in session.answers
-        ],
+        "transcript": transcript.plain(session),
         "cost": words.spending(session),
         "usage": session.pool.meta.get("usage"),
         "method": session.method.name,
