@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from useralign import __version__
-from useralign.cli import ask, doctor, models, pool, reproduce
+from useralign.cli import ask, bench, doctor, memory, models, pool, reproduce, serve, study
 
 app = typer.Typer(
     name="useralign",
@@ -38,5 +38,9 @@ def root(
 app.command()(ask.ask)
 app.add_typer(pool.app, name="pool")
 app.add_typer(models.app, name="models")
+app.add_typer(memory.app, name="memory")
+app.add_typer(serve.app, name="serve")
+app.add_typer(study.app, name="study")
 app.command()(reproduce.reproduce)
+app.add_typer(bench.app, name="bench")
 app.command()(doctor.doctor)

@@ -61,7 +61,7 @@ class Database:
     """
 
     def __init__(self, url: str) -> None:
-        self.url = _checked(url)
+        self.url = address(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self.engine: Engine = plugins.load("stores", self.url.get_backend_name())(self.url)
         self._turn = threading.Lock() if self.sqlite else nullcontext()
@@ -93,7 +93,14 @@ class Database:
         self.engine.dispose()
 
 
-def _checked(url: str) -> URL:
+def address(url: str) -> URL:
+    """Read the address of a database.
+
+    Raises
+    ------
+    OptionError
+        If it is none, or of a kind that is not installed.
+    """
     try:
         parsed = make_url(url)
     except ArgumentError:

@@ -8,6 +8,7 @@ import numpy as np
 from sqlalchemy import delete, select
 
 from useralign.errors import PoolError
+from useralign.store import media
 from useralign.store.pools import row_of
 from useralign.store.schema import pools, sessions
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     from useralign.pool import Candidate, Pool
     from useralign.store.media import Media
+
+GROWN = "grown:"  # how the fingerprint of a grown pool begins
 
 
 def grown_row(present: Pool, grown: Pool, owner: str) -> tuple[dict[str, Any], list[Media]]:
@@ -41,7 +44,7 @@ def grown_row(present: Pool, grown: Pool, owner: str) -> tuple[dict[str, Any], l
     """
     check_grown(present, grown)
     row, pictures = row_of(grown, owner)
-    return row | {"fingerprint": f"grown:{row['fingerprint']}"}, pictures
+    return row | {"fingerprint": f"{GROWN}{row['fingerprint']}"}, pictures
 
 
 def check_grown(present: Pool, grown: Pool) -> None:
@@ -74,7 +77,10 @@ def forget_grown(connection: Connection, rows: Iterable[Row[Any]], owner: str) -
     if grown:
         begun_with = select(sessions.c.pool_id)
         mine = (pools.c.id.in_(grown)) & (pools.c.owner == owner)
-        connection.execute(delete(pools).where(mine, pools.c.id.not_in(begun_with)))
+        unused = mine & pools.c.id.not_in(begun_with)
+        pictures = media.shown_in(connection, unused)
+        connection.execute(delete(pools).where(unused))
+        media.drop_unused(connection, pictures)
 
 
 def _what(candidate: Candidate) -> tuple[Any, ...]:

@@ -94,21 +94,23 @@ class Interactions:
         ----------
         pool_id, owner : str
         settings : mapping
-            Arguments of `Session`; the method's own under `"options"`.
+            Arguments of `Session`; the method's own under `"options"`. What only the page needs
+            to know is kept as it is, under `"page"`.
         also : callable, optional
             Called with the open connection and the screen, to write more in the same
             transaction; an error from it undoes all.
         """
         pool = self._store.pools.get(pool_id, owner)
-        given = {key: value for key, value in settings.items() if key != "options"}
-        session = Session(pool, **given, **settings.get("options", {}))
+        apart = {key: settings.get(key, {}) for key in ("options", "page")}
+        given = {key: value for key, value in settings.items() if key not in apart}
+        session = Session(pool, **given, **apart["options"])
         session_id, now = token(), self._clock()
         first = _screen(session, session_id, pool_id, 0)
         row = {
             "id": session_id,
             "owner": owner,
             "pool_id": pool_id,
-            "settings": settings_of(session),
+            "settings": settings_of(session) | ({"page": apart["page"]} if apart["page"] else {}),
             "created": now,
         }
 
@@ -136,6 +138,12 @@ class Interactions:
     def session(self, session_id: str, owner: str) -> Session:
         """Return the session itself, rebuilt; changing it changes nothing in the database."""
         return self._rebuilt(*self._read(session_id, owner))
+
+    def page(self, session_id: str, owner: str) -> dict[str, Any]:
+        """Return what `create` was given for the page alone."""
+        with self._store.reading() as connection:
+            about = _about(connection, session_id, owner)
+        return dict(about.settings.get("page", {}))
 
     def answer(
         self,

@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import delete, exists, insert, select, text
 
 from useralign.embedders.checks import need
 from useralign.errors import InputError, NotFoundError
-from useralign.store.schema import media
+from useralign.store.schema import media, pools
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
 
     from useralign.store.database import Database
 
+_LOCK = 8_234_518  # any number, as long as all servers take the same
 LARGEST_SIDE = 1024
 LARGEST_FILE = 30_000_000
 LARGEST_PIXELS = 40_000_000
@@ -101,13 +103,44 @@ def _decoded(content: bytes, name: str) -> Any:
     return picture
 
 
-def keep(connection: Connection, pictures: Iterable[Media]) -> None:
+def keep(connection: Connection, pictures: Sequence[Media]) -> None:
     """Write those pictures that are not kept yet."""
+    if pictures:
+        _take_turns(connection)
     for picture in pictures:
         known = connection.execute(select(media.c.id).where(media.c.id == picture.id)).first()
         if known is None:
             row = {name: getattr(picture, name) for name in Media.__slots__}
             connection.execute(insert(media).values(row))
+
+
+def shown_in(connection: Connection, which: ColumnElement[bool]) -> set[str]:
+    """Return the ids of the pictures in some pools."""
+    chosen = select(pools.c.data).where(pools.c.kind == "image", which)
+    found: set[object] = set()
+    for (data,) in connection.execute(chosen):
+        pool = json.loads(data)
+        every = [*pool["candidates"], pool.get("baseline") or {}]
+        found |= {candidate.get("meta", {}).get("media") for candidate in every}
+    return {media_id for media_id in found if isinstance(media_id, str)}
+
+
+def drop_unused(connection: Connection, ids: Iterable[str]) -> None:
+    """Delete those of some pictures that are in no pool any more."""
+    wanted = sorted(ids)
+    if wanted:
+        _take_turns(connection)
+    for media_id in wanted:
+        used = exists().where(
+            pools.c.kind == "image", pools.c.data.contains(media_id, autoescape=True)
+        )
+        connection.execute(delete(media).where(media.c.id == media_id, ~used))
+
+
+def _take_turns(connection: Connection) -> None:
+    """Wait until nobody else adds or deletes pictures; SQLite has one writer at a time anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
 
 class MediaShelf:

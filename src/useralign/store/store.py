@@ -9,7 +9,7 @@ from useralign.store.media import MediaShelf
 from useralign.store.migrate import migrate
 from useralign.store.persons import Persons
 from useralign.store.pools import Pools
-from useralign.store.wiping import wipe
+from useralign.store.wiping import rinse, wipe
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -57,6 +57,10 @@ class Store:
     def wipe(self) -> None:
         """Take what was deleted out of the files, too; needs a moment alone."""
         wipe(self.database)
+
+    def rinse(self) -> bool:
+        """Take what was deleted out of the files as far as that takes no time."""
+        return rinse(self.database)
 
     def close(self) -> None:
         """Let go of all connections."""

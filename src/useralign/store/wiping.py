@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 _TRIES = 100
 _PAUSE = 0.1  # seconds
+_BRIEFLY = 200  # milliseconds
 
 
 def wipe(database: Database) -> None:
-    """Rewrite the files of a database without what was deleted.
+    """Rewrite the files of a database without what was deleted; others wait meanwhile.
 
     Raises
     ------
@@ -32,6 +33,26 @@ def wipe(database: Database) -> None:
         _wipe_sqlite(database)
     else:
         _wipe_postgres(database)
+
+
+def rinse(database: Database) -> bool:
+    """Do what takes no time and keeps nobody waiting, and tell whether it was possible.
+
+    SQLite has overwritten what was deleted in its file; the log, which may still hold it, is
+    emptied unless somebody is reading. PostgreSQL's files are left to its own vacuum.
+    """
+    if not database.sqlite:
+        return False
+    raw = database.engine.raw_connection()
+    try:
+        cursor = raw.cursor()
+        (patience,) = cursor.execute("PRAGMA busy_timeout").fetchone()
+        cursor.execute(f"PRAGMA busy_timeout = {_BRIEFLY}")
+        busy, _, _ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        cursor.execute(f"PRAGMA busy_timeout = {patience}")
+        return not busy
+    finally:
+        raw.close()
 
 
 def _wipe_sqlite(database: Database) -> None:

@@ -1,0 +1,206 @@
+"""A browser with nothing to look at: connections, cookies, and what a page's form says.
+
+It is plain asyncio, because on a small machine it shares the processors with the server it tests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TIMEOUT = 60.0
+_HEARD = 0.05  # seconds in which a server has read a request whose answer is to be lost
+
+
+class LostError(Exception):
+    """A request or its answer did not arrive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a server answered."""
+
+    status: int
+    location: str | None
+    text: str
+
+
+@dataclass(slots=True)
+class Page:
+    """What can be read from a page.
+
+    Parameters
+    ----------
+    fields : dict of str to str
+        The hidden fields of its last form.
+    options : list of str
+        The texts of what can be chosen; of a picture, what it shows.
+    words : dict of str to str
+        Texts by the class of their element: `query-text`, `persona-name`, `code`.
+    boxes : dict of str to str
+        What can be ticked.
+    has_form : bool
+    """
+
+    fields: dict[str, str] = field(default_factory=dict)
+    options: list[str] = field(default_factory=list)
+    words: dict[str, str] = field(default_factory=dict)
+    boxes: dict[str, str] = field(default_factory=dict)
+    has_form: bool = False
+
+
+class _Reader(HTMLParser):
+    _WORDS = ("query-text", "persona-name", "code")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.page = Page()
+        self._into: str | None = None
+        self._depth = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if self._into is not None and tag not in ("br", "hr", "img", "input"):
+            self._depth += 1
+        if tag == "form" and given.get("method") == "post":
+            self.page.has_form = True
+            self.page.fields = {}
+        elif tag == "input" and given.get("type") == "hidden":
+            self.page.fields[given["name"]] = given.get("value", "")
+        elif tag == "input" and given.get("type") == "checkbox":
+            self.page.boxes[given["name"]] = given.get("value", "")
+        elif tag == "article":
+            self.page.options.append("")
+        elif tag == "img" and self.page.options:
+            self.page.options[-1] = given.get("alt", "")
+        elif given.get("class") in self._WORDS or (tag == "div" and given.get("class") == "body"):
+            self._into, self._depth = given["class"], 1
+
+    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002 - the parser's interface
+        if self._into is not None:
+            self._depth -= 1
+            if self._depth == 0:
+                self._into = None
+
+    def handle_data(self, data: str) -> None:
+        if self._into == "body" and self.page.options:
+            self.page.options[-1] += data
+        elif self._into is not None and self._into != "body":
+            self.page.words[self._into] = self.page.words.get(self._into, "") + data
+
+
+def read(text: str) -> Page:
+    """Read a page."""
+    reader = _Reader()
+    reader.feed(text)
+    return reader.page
+
+
+class Browser:
+    """One person's browser: one connection, kept open, and their cookies.
+
+    Parameters
+    ----------
+    url : str
+        The server's address.
+    scripted : bool
+        Whether forms are sent as our script sends them, or as plain forms.
+    """
+
+    def __init__(self, url: str, scripted: bool) -> None:
+        parts = urlsplit(url)
+        self._host, self._port = parts.hostname or "", parts.port or 80
+        self._scripted = scripted
+        self._cookies: dict[str, str] = {}
+        self._pipe: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def get(self, path: str) -> Reply:
+        """Ask for a page, and follow where it sends us."""
+        reply = await self.send(path, None)
+        while reply.status in (302, 303) and reply.location:
+            reply = await self.send(reply.location, None)
+        return reply
+
+    async def send(
+        self, path: str, fields: Mapping[str, str] | None, lost: str | None = None
+    ) -> Reply:
+        """Send one request.
+
+        Parameters
+        ----------
+        path : str
+        fields : mapping of str to str, optional
+            The form's; a GET without.
+        lost : {None, "request", "reply"}
+            What is lost on the way: the request never leaves, or its answer never arrives.
+
+        Raises
+        ------
+        LostError
+            If it was lost, or the connection broke, or it took too long.
+        """
+        if lost == "request":
+            raise LostError
+        kept = self._pipe is not None
+        try:
+            return await asyncio.wait_for(self._exchange(path, fields, lost), TIMEOUT)
+        except (ConnectionError, asyncio.IncompleteReadError) as error:
+            self.close()
+            if kept:  # the server had closed an idle connection: a browser opens another
+                return await self.send(path, fields, lost)
+            raise LostError(repr(error)) from error
+        except (OSError, TimeoutError) as error:
+            self.close()
+            raise LostError(repr(error)) from error
+
+    def close(self) -> None:
+        """Drop the connection."""
+        if self._pipe is not None:
+            self._pipe[1].close()
+            self._pipe = None
+
+    async def _exchange(
+        self, path: str, fields: Mapping[str, str] | None, lost: str | None
+    ) -> Reply:
+        if self._pipe is None:
+            self._pipe = await asyncio.open_connection(self._host, self._port)
+        reader, writer = self._pipe
+        writer.write(self._request(path, fields))
+        await writer.drain()
+        if lost == "reply":
+            await asyncio.sleep(_HEARD)
+            self.close()
+            raise LostError
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        headers = [line.partition(": ")[::2] for line in head[1:] if line]
+        known = {name.lower(): value for name, value in headers}
+        for name, value in headers:
+            if name.lower() == "set-cookie":
+                cookie, _, content = value.partition(";")[0].partition("=")
+                self._cookies[cookie] = content
+        body = await reader.readexactly(int(known.get("content-length", "0")))
+        if known.get("connection") == "close":
+            self.close()
+        return Reply(int(head[0].split(" ")[1]), known.get("location"), body.decode())
+
+    def _request(self, path: str, fields: Mapping[str, str] | None) -> bytes:
+        body = b"" if fields is None else urlencode(fields).encode()
+        origin = f"{self._host}:{self._port}"
+        lines = [f"{'GET' if fields is None else 'POST'} {path} HTTP/1.1", f"Host: {origin}"]
+        if fields is not None:
+            lines += [
+                "Content-Type: application/x-www-form-urlencoded",
+                f"Content-Length: {len(body)}",
+                f"Origin: http://{origin}",
+                "Sec-Fetch-Site: same-origin",
+                f"Sec-Fetch-Dest: {'empty' if self._scripted else 'document'}",
+            ]
+        if self._cookies:
+            lines.append("Cookie: " + "; ".join(f"{k}={v}" for k, v in self._cookies.items()))
+        return "\r\n".join([*lines, "", ""]).encode() + body

@@ -1,0 +1,93 @@
+"""A small study over real stores, and people who walk through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+
+from useralign.store import Store, token
+from useralign.study import Design, Desk, Study, parse_design, template
+from useralign.study.recruiting import Arrival
+from useralign.study.views import View
+
+
+class Clock:
+    """A time that passes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        self.now += 0.25
+        return self.now
+
+
+def small_design(**changes: Any) -> Design:
+    """The paper's study in small: two questions, four comparisons."""
+    domain = {
+        "name": "food64d",
+        "questions": ["food-01", "food-02"],
+        "budget": 4,
+        "checkpoints": [2, 4],
+    }
+    recruitment = {
+        "link": True,
+        "invitation": True,
+        "prolific": "https://app.prolific.com/submissions/complete?cc=C0DE",
+        "mturk": "sandbox",
+    }
+    given = {"slug": "small", "participants": 16, "domains": [domain]}
+    whole = parse_design(template()).to_dict() | given | {"recruitment": recruitment}
+    return Design.from_dict(whole | changes)
+
+
+class Walker:
+    """Takes people through a study."""
+
+    def __init__(self, desk: Desk, study: Study) -> None:
+        self.desk, self.study = desk, study
+
+    def enter(self, arrival: Arrival | None = None) -> str:
+        entered = self.desk.enter(self.study, arrival or Arrival("link"), token())
+        assert entered is not None
+        return entered[0]
+
+    def look(self, who: str) -> View:
+        return self.desk.look(self.study.slug, who)
+
+    def answer(self, who: str, position: int = 0) -> None:
+        view = self.look(who)
+        if view.stage == "query":
+            self.desk.begin(self.study.slug, who)
+        else:
+            self.desk.answer(
+                self.study.slug, who, view.stage, view.step, position, milliseconds=1500
+            )
+
+    def finish(self, who: str, choose: Callable[[View], int] = lambda _: 0) -> View:
+        while (view := self.look(who)).stage != "done":
+            self.answer(who, choose(view) if view.options else 0)
+        return view
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def desk(store: Store, clock: Clock) -> Desk:
+    return Desk(store, clock, Random(5))
+
+
+@pytest.fixture
+def study(desk: Desk) -> Study:
+    return desk.studies.add(small_design())
+
+
+@pytest.fixture
+def walker(desk: Desk, study: Study) -> Walker:
+    return Walker(desk, study)

@@ -1,0 +1,138 @@
+"""Who gets what: balance with drop-outs, and under concurrency."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+
+from sqlalchemy import select
+
+from tests.study.conftest import Clock, Walker, small_design
+from useralign.store import Store, token
+from useralign.store.schema import participants
+from useralign.study import Design, Desk, Studies, Study, parse_design, template
+from useralign.study.assignment import Assignment, Count, Given, choose_cell, choose_within
+from useralign.study.recruiting import Arrival
+from useralign.study.studies import Asked
+
+
+def paper_study(participants: int = 960) -> Study:
+    """The paper's study without its pools, which assigning does not look at."""
+    whole = parse_design(template()).to_dict() | {"participants": participants}
+    design = Design.from_dict(whole)
+    questions = {
+        entry.name: {
+            q.id: Asked(q.text, q.kind, "", {p.name: "" for p in q.personas})
+            for q in entry.chosen()
+        }
+        for entry in design.domains
+    }
+    return Study(design, questions, "key", True, 0.0)
+
+
+def simulated(study: Study, *, waiting: bool, drop_out: float, seed: int) -> list[Assignment]:
+    """People arrive every 20 s, take 450 s, and a share of them leaves halfway."""
+    rng = Random(seed)
+    people: list[tuple[Assignment, float, bool]] = []  # with when they began, and if they stay
+    now = 0.0
+    for _ in range(20 * study.design.participants):
+        now += rng.expovariate(1 / 20)
+        counts: dict[int, Count] = {}
+        held: dict[int, list[Given]] = {}
+        for given, begun, stays in people:
+            done = stays and now >= begun + 450
+            seen = min(now, begun + (450 if stays else 225))
+            fresh = 1.0 - (now - seen) / study.design.window
+            if done or fresh > 0.0:
+                was = counts.get(given.cell, Count())
+                counts[given.cell] = Count(
+                    was.finished + done, was.active + (not done), was.fresh + fresh * (not done)
+                )
+                held.setdefault(given.cell, []).append(Given(given.question, given.persona))
+        if sum(count.finished for count in counts.values()) >= study.design.participants:
+            break
+        cell = choose_cell(study.design, counts, rng, waiting=waiting)
+        if cell is not None:
+            new = choose_within(study, cell, held.get(cell, []), rng)
+            people.append((new, now, rng.random() >= drop_out))
+    return [given for given, begun, stays in people if stays and now >= begun + 450]
+
+
+def test_960_with_drop_outs_are_balanced() -> None:
+    study = paper_study()
+    finished = simulated(study, waiting=True, drop_out=0.3, seed=1)
+    cells = Counter(given.cell for given in finished)
+    assert len(finished) == 960
+    assert set(cells.values()) == {120}
+    for cell in range(8):
+        here = [given for given in finished if given.cell == cell]
+        questions = Counter(given.question for given in here)
+        assert len(questions) == 10
+        assert max(questions.values()) - min(questions.values()) <= 6  # of 12
+    for given in finished:
+        assert (given.persona is None) == (given.condition == "without-persona")
+
+
+def test_crowd_workers_are_never_sent_away() -> None:
+    study = paper_study(320)
+    finished = simulated(study, waiting=False, drop_out=0.3, seed=2)
+    cells = Counter(given.cell for given in finished)
+    assert len(finished) >= 320
+    assert max(cells.values()) - min(cells.values()) <= 12
+
+
+def test_without_drop_outs_everything_is_even() -> None:
+    study = paper_study(480)
+    finished = simulated(study, waiting=True, drop_out=0.0, seed=3)
+    questions = Counter((given.cell, given.question) for given in finished)
+    assert set(questions.values()) == {6}
+    personas = Counter(
+        (given.cell, given.question, given.persona) for given in finished if given.persona
+    )
+    assert set(personas.values()) == {2}
+
+
+def test_many_at_once_fill_every_place_and_no_more(desk: Desk, store: Store) -> None:
+    study = desk.studies.add(small_design())
+
+    def come(_: int) -> bool:
+        one = Desk(store, rng=Random(7))  # its own generator, as another server would have
+        return one.enter(study, Arrival("link"), token()) is not None
+
+    with ThreadPoolExecutor(12) as threads:
+        admitted = sum(threads.map(come, range(40)))
+    assert admitted == 16
+    with store.reading() as connection:
+        cells = Counter(connection.execute(select(participants.c.cell)).scalars())
+        numbers = list(connection.execute(select(participants.c.number)).scalars())
+    assert cells == {0: 4, 1: 4, 2: 4, 3: 4}
+    assert sorted(numbers) == list(range(1, 17))
+
+
+def test_a_drop_outs_place_is_given_again(desk: Desk, clock: Clock) -> None:
+    study = desk.studies.add(small_design(participants=4))
+    walker = Walker(desk, study)
+    people = [walker.enter() for _ in range(4)]
+    assert desk.enter(study, Arrival("link"), token()) is None
+    clock.now += study.design.window - 60
+    walker.answer(people[0])  # keeps their place by going on
+    clock.now += 120
+    for _ in range(3):
+        assert desk.enter(study, Arrival("link"), token()) is not None
+    assert desk.enter(study, Arrival("link"), token()) is None
+    walker.finish(people[1])  # who comes back late may still finish
+
+
+def test_a_closed_study_takes_nobody_new(walker: Walker, desk: Desk, store: Store) -> None:
+    who = walker.enter()
+    Studies(store).set_open("small", False)
+    closed = desk.studies.get("small")
+    assert desk.enter(closed, Arrival("link"), token()) is None
+    assert desk.enter(closed, Arrival("link"), who) is not None
+    walker.finish(who)
+
+
+def test_places_are_whole() -> None:
+    design = Design.from_dict(parse_design(template()).to_dict() | {"participants": 20})
+    assert design.places == 3

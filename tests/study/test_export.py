@@ -1,0 +1,106 @@
+"""Exports read back equal, name nobody, and carry no formulas."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.study.conftest import Walker
+from useralign.errors import FileFormatError, OptionError
+from useralign.store import Store
+from useralign.study.codebook import COLUMNS, SHARED, codebook
+from useralign.study.export import FORMATS, export, neutral, read_rows
+from useralign.study.export_rows import rows_of
+from useralign.study.recruiting import Arrival
+
+WORKER = "=HYPERLINK(0)"
+
+
+@pytest.fixture
+def told(walker: Walker) -> Walker:
+    rng = Random(4)
+    ids = {"PROLIFIC_PID": WORKER, "STUDY_ID": "'quoted'", "SESSION_ID": "-1+1"}
+    walker.finish(walker.enter(Arrival("prolific", WORKER, ids)), lambda _: rng.randrange(2))
+    for _ in range(3):
+        walker.finish(walker.enter(), lambda _: rng.randrange(2))
+    left = walker.enter()
+    for _ in range(3):
+        walker.answer(left)
+    return walker
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_round_trip(told: Walker, store: Store, tmp_path: Path, form: str) -> None:
+    datasets = tuple(COLUMNS)
+    files = export(store, told.study, tmp_path, form, datasets=datasets)
+    assert len(files) == 4
+    for name, path in zip(datasets, files, strict=False):
+        expected = list(rows_of(store, told.study, name))
+        assert list(read_rows(path, name)) == expected
+        assert [list(row) for row in expected] == [[c.name for c in COLUMNS[name]]] * len(expected)
+
+
+def test_what_it_says(told: Walker, store: Store) -> None:
+    answers = list(rows_of(store, told.study, "answers"))
+    assert len(answers) == 4 * (4 + 4) + 2
+    assert {row["role"] for row in answers} == {
+        "comparison", "earlier", "later", "random", "attention",
+    }  # fmt: skip
+    for row in answers:
+        assert row["winner"] == row[row["chosen"]]
+        if row["role"] in ("earlier", "later", "random"):
+            assert (row["left"] == "baseline") != (row["right"] == "baseline")
+        assert row["page_seconds"] == 1.5
+    people = list(rows_of(store, told.study, "participants"))
+    assert [row["finished"] for row in people] == [True] * 4 + [False]
+    assert people[-1]["stage"] == "comparisons"
+    assert people[-1]["later"] is None
+    first = {row["role"]: row for row in answers if row["participant"] == people[0]["participant"]}
+    assert people[0]["later_won"] == (first["later"]["winner"] != "baseline")
+    assert people[0]["later"] in (first["later"]["left"], first["later"]["right"])
+
+
+def test_nobody_is_named(told: Walker, store: Store, tmp_path: Path) -> None:
+    for path in export(store, told.study, tmp_path, "csv"):
+        text = path.read_text(encoding="utf-8")
+        assert "HYPERLINK" not in text
+        assert "quoted" not in text
+    payments = list(rows_of(store, told.study, "payments"))
+    assert payments[0]["worker"] == WORKER
+    assert [row["code"] is None for row in payments] == [False] * 4 + [True]
+
+
+def test_no_cell_is_a_formula(told: Walker, store: Store, tmp_path: Path) -> None:
+    path = export(store, told.study, tmp_path, "csv", datasets=tuple(COLUMNS))[2]
+    with path.open(encoding="utf-8", newline="") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert "'" + WORKER in cells
+    assert "''quoted'" in cells
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) for cell in cells)
+    for text in ("=1", "+1", "-1", "@x", "\tx", "\rx", "\nx", "'x"):
+        assert neutral(text) == "'" + text
+    assert neutral("plain = text") == "plain = text"
+    assert neutral(-3) == -3
+
+
+def test_the_codebook_explains_every_column(told: Walker) -> None:
+    text = codebook(told.study, tuple(COLUMNS))
+    for name, columns in COLUMNS.items():
+        assert f"## {name}" in text
+        for column in columns:
+            assert f"| {column.name} | {column.kind} |" in text
+    assert "payments" not in codebook(told.study, SHARED)
+
+
+def test_mistakes(told: Walker, store: Store, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="csv, jsonl, parquet"):
+        export(store, told.study, tmp_path, "xlsx")
+    with pytest.raises(OptionError, match="answers, participants, payments"):
+        export(store, told.study, tmp_path, "csv", datasets=("secrets",))
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(FileFormatError):
+        list(read_rows(wrong, "answers"))

@@ -1,0 +1,94 @@
+"""Who is forgotten leaves no trace in the database's files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select, text
+
+from tests.study.conftest import Walker
+from useralign.errors import NotFoundError
+from useralign.store import Store, digest
+from useralign.store.schema import matchups, participants, sessions, stages, steps
+from useralign.study.forget import find_worker, forget, forget_workers
+from useralign.study.recruiting import Arrival
+
+WORKER = "worker-5f0a1b2c3d4e"
+
+
+def files(store: Store) -> list[Path]:
+    """The files that hold the tables."""
+    if store.database.sqlite:
+        path = Path(str(store.database.url.database))
+        return sorted(path.parent.glob(path.name + "*"))
+    with store.reading() as connection:
+        folder = connection.execute(text("SHOW data_directory")).scalar_one()
+        number = connection.execute(
+            text("SELECT oid FROM pg_database WHERE datname = current_database()")
+        ).scalar_one()
+    return [path for path in Path(folder, "base", str(number)).iterdir() if path.is_file()]
+
+
+def hits(store: Store, *words: str) -> int:
+    found = 0
+    for path in files(store):
+        content = path.read_bytes()
+        found += sum(content.count(word.encode()) for word in words)
+    return found
+
+
+def test_nothing_is_left(walker: Walker, store: Store) -> None:
+    ids = {"PROLIFIC_PID": WORKER, "STUDY_ID": "s", "SESSION_ID": f"of-{WORKER}"}
+    who = walker.enter(Arrival("prolific", WORKER, ids))
+    gone = walker.finish(who).participant
+    stays = walker.finish(walker.enter()).participant
+    assert gone.code
+    assert gone.session_id
+    store.wipe()
+    words = (WORKER, who, digest(who), gone.pseudonym[2:], gone.code, gone.session_id)
+    assert hits(store, WORKER) >= 2
+    assert hits(store, digest(who)) >= 2
+    found = find_worker(store, walker.study, WORKER)
+    assert found.pseudonym == gone.pseudonym
+    forget(store, walker.study, gone.pseudonym)
+    assert hits(store, *words) == 0
+    assert hits(store, stays.id) >= 2
+    with store.reading() as connection:
+        counts = [
+            connection.execute(select(func.count()).select_from(table)).scalar_one()
+            for table in (participants, sessions, stages, matchups)
+        ]
+        assert counts == [1, 1, 4, 4]
+        assert connection.execute(select(func.count()).select_from(steps)).scalar_one() == 5
+    with pytest.raises(NotFoundError):
+        walker.look(who)
+
+
+def test_their_place_is_free_and_they_may_come_again(walker: Walker, store: Store) -> None:
+    arrival = Arrival("prolific", WORKER, {"PROLIFIC_PID": WORKER})
+    who = walker.enter(arrival)
+    forget(store, walker.study, walker.look(who).participant.pseudonym)
+    assert walker.enter(arrival) == who
+    assert walker.look(who).stage == "query"
+
+
+def test_nobody_of_that_name(walker: Walker, store: Store) -> None:
+    walker.enter()
+    for name in ("p-000000000000", "p-", "", "%", "p-%%%%%%%%%%%%"):
+        with pytest.raises(NotFoundError):
+            forget(store, walker.study, name)
+    with pytest.raises(NotFoundError):
+        find_worker(store, walker.study, "nobody")
+    with store.reading() as connection:
+        assert connection.execute(select(func.count()).select_from(participants)).scalar_one() == 1
+
+
+def test_worker_ids_go_and_answers_stay(walker: Walker, store: Store) -> None:
+    arrival = Arrival("prolific", WORKER, {"PROLIFIC_PID": WORKER})
+    who = walker.enter(arrival)
+    done = walker.finish(who)
+    assert forget_workers(store, walker.study) == 1
+    assert hits(store, WORKER) == 0
+    assert walker.look(who).participant.code == done.participant.code
+    assert walker.enter(arrival) == who  # still one worker, one participant

@@ -1,0 +1,75 @@
+"""Simulated people on real pages of a real server: everybody who stays finishes."""
+
+from __future__ import annotations
+
+import time
+from random import Random
+
+import pytest
+
+from tests.study.conftest import small_design
+from useralign import domains
+from useralign.errors import InputError
+from useralign.store import open_store
+from useralign.study import Studies
+from useralign.study.simulate import Behaviour, Crowd, run
+from useralign.study.simulate.people import Minds, Taste
+from useralign.study.status import status
+from useralign.web.study_server import serving
+
+
+def test_with_lost_requests_and_drop_outs(store_url: str) -> None:
+    store = open_store(store_url)
+    source = "link" if store.database.sqlite else "mturk"
+    design = small_design(participants=24, active_minutes=0.05)
+    study = Studies(store).add(design)
+    behaviour = Behaviour(drop_out=0.25, lost=0.2, double=0.2, reload=0.1)
+    with serving(store_url) as url:
+        crowd = Crowd(url, design, behaviour, wanted=24, concurrency=12, source=source, seed=3)
+        report = run(crowd, store)
+    with store.reading() as connection:
+        state = status(connection, study, time.time())
+    store.close()
+    assert report.troubles == {}
+    assert (report.missing, report.different, report.extra) == (0, 0, 0)
+    assert report.failed == 0
+    assert report.finished >= 24
+    assert report.left > 0
+    finished = [cell.finished for cell in state.cells]
+    assert sum(finished) == report.finished
+    if source == "link":
+        assert finished == [6, 6, 6, 6]
+    codes = {log.code for log in crowd.logs if log.end == "finished"}
+    assert len(codes) == report.finished
+
+
+def test_sure_people_follow_the_ranking() -> None:
+    question = domains.load("food64d").questions[0]
+    persona = question.personas[0]
+    minds = Minds([question], Behaviour(noise=0.0))
+    taste = minds.taste(question.text, persona.name, Random(0))
+    texts = {c.id: c.text for c in (*question.candidates, question.baseline)}
+    best, worst = texts[persona.ranking[0]], texts[persona.ranking[-1]]
+    assert taste.choose([best, worst], Behaviour(), Random(0)) == 0
+    assert taste.choose([worst, best], Behaviour(), Random(0)) == 1
+
+
+def test_people_without_a_persona_differ() -> None:
+    question = domains.load("food64d").questions[0]
+    minds = Minds([question], Behaviour())
+    tastes = [minds.taste(question.text, None, Random(seed)) for seed in range(5)]
+    favourites = {min(taste.places, key=lambda text: taste.places[text]) for taste in tastes}
+    assert len(favourites) > 1
+    assert tastes[0] == minds.taste(question.text, None, Random(0))
+
+
+def test_what_nobody_knows() -> None:
+    minds = Minds(domains.load("food64d").questions[:1], Behaviour())
+    with pytest.raises(InputError, match="query"):
+        minds.taste("What is this?", None, Random(0))
+    with pytest.raises(InputError, match="persona"):
+        minds.taste(domains.load("food64d").questions[0].text, "Nobody", Random(0))
+    with pytest.raises(InputError, match="options"):
+        Taste({}, 0.0).choose(["a", "b"], Behaviour(), Random(0))
+    with pytest.raises(InputError, match="lost"):
+        Behaviour(lost=1.0)
