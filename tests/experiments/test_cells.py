@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -22,9 +23,9 @@ def by_hand(cell: CellSpec) -> list[Step]:
     pool = pool_of(cell.domain, cell.style, cell.question, cell.embedder)
     user: User = user_of(names_of(cell), cell.embedder)
     fixed = cell.mode == "budget"
-    options = dict(cell.options)
+    options: dict[str, Any] = dict(cell.options)
     if cell.method == "oracle":
-        options["utilities"] = user.worth(pool)  # type: ignore[assignment]
+        options["utilities"] = user.worth(pool)
     session = Session(
         pool,
         cell.method_name,

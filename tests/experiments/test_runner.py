@@ -12,8 +12,7 @@ import pytest
 
 from useralign import FileFormatError, OptionError
 from useralign.experiments import engines
-from useralign.experiments.cells import CellSpec
-from useralign.experiments.engines import Engine, EngineError, Local, Outcome, engine_for
+from useralign.experiments.engines import Cell, Engine, EngineError, Local, Outcome, engine_for
 from useralign.experiments.plan import parse_plan
 from useralign.experiments.results import Results
 from useralign.experiments.results_journal import Journal, read_timings
@@ -34,7 +33,7 @@ class Here(Engine):
     def __init__(self, stop_after: int = 10**6) -> None:
         self.left = stop_after
 
-    def run(self, batches: Sequence[list[CellSpec]]) -> Iterator[list[Outcome]]:
+    def run(self, batches: Sequence[Sequence[Cell]]) -> Iterator[list[Outcome]]:
         for batch in reversed(batches):
             if self.left == 0:
                 raise KeyboardInterrupt
@@ -172,7 +171,7 @@ def test_another_plans_folder_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_cell_that_fails_takes_no_other_with_it(tmp_path: Path, expected: bytes) -> None:
     class Clumsy(Here):
-        def run(self, batches: Sequence[list[CellSpec]]) -> Iterator[list[Outcome]]:
+        def run(self, batches: Sequence[Sequence[Cell]]) -> Iterator[list[Outcome]]:
             for outcomes in super().run(batches):
                 yield [
                     Outcome(o.key, None, 0.0, "ValueError: oops") if "oracle" in o.key else o
