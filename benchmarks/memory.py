@@ -1,0 +1,281 @@
+"""What memory is worth: the tables in docs/memory.md.
+
+python -m benchmarks.memory [part ...]
+
+Parts: others, own, personas, recorded, time. Regret is the share of what the best candidate is
+better than the average one, lost by the one that is recommended; mean (standard error) over people.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tests.users.population import population
+
+from useralign import Candidate, Pool, Session, domains
+from useralign.embedders import embedder_for
+from useralign.memory import Memory, Past, fit
+from useralign.memory.recorded import pasts_over
+from useralign.methods.frugal import Frugal
+from useralign.users import People
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from useralign.methods.frugal import Prior
+
+    Array = NDArray[np.float64]
+
+MARKS = (0, 1, 2, 3, 5, 10)
+DIMENSION, CANDIDATES = 16, 30
+WORLDS, PEOPLE, TESTED, ASKED = 3, 40, 16, 10
+SLIPS, EQUAL = 0.05, 0.2
+
+
+def play(pool: Pool, worth: Array, prior: Prior | None, seed: int) -> tuple[Session, list[float]]:
+    """Let somebody answer ten questions; return the session and the regret after each.
+
+    One answer in twenty is a slip, and the closest fifth of all pairs is called equal.
+    """
+    draw = np.random.default_rng([seed, 23])
+    first, second = np.triu_indices(len(worth), 1)
+    close = np.quantile(np.abs(worth[first] - worth[second]), EQUAL)
+    session = Session(pool, Frugal(prior=prior), epsilon=None, budget=ASKED, seed=seed)
+    regrets = [_regret(worth, session.best.index)]
+    while (pair := session.ask()) is not None:
+        gap = worth[pair.first.index] - worth[pair.second.index]
+        if abs(gap) <= close:
+            session.equal()
+        else:
+            session.tell(pair.first if (gap > 0) != (draw.random() < SLIPS) else pair.second)
+        regrets.append(_regret(worth, session.best.index))
+    return session, regrets + regrets[-1:] * (ASKED + 1 - len(regrets))
+
+
+def _regret(worth: Array, chosen: int) -> float:
+    return float((worth.max() - worth[chosen]) / (worth.max() - worth.mean()))
+
+
+def table(title: str, rows: dict[str, list[list[float]]]) -> None:
+    """Print mean regrets, and what is gained over the first row, person by person."""
+    print(f"\n{title}\n\n| | " + " | ".join(f"t = {t}" for t in MARKS) + " |")
+    print("|---" * (len(MARKS) + 1) + "|")
+    names = list(rows)
+    for name in names:
+        print(f"| {name} | " + " | ".join(_cells(np.array(rows[name]))) + " |")
+    for name in names[1:]:
+        gained = np.array(rows[names[0]]) - np.array(rows[name])
+        print(f"| less, {name} | " + " | ".join(_cells(gained)) + " |")
+    for t in (5, 10):
+        aim = np.mean(rows[names[0]], axis=0)[t]
+        reached = {name: _first(np.mean(rows[name], axis=0) <= aim) for name in names[1:]}
+        said = ", ".join(f"{name} {after}" for name, after in reached.items())
+        print(f"\nAs good as {t} questions without: {said}")
+    sys.stdout.flush()
+
+
+def _cells(values: Array) -> list[str]:
+    error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    return [f"{values[:, t].mean():.3f} ({error[t]:.3f})" for t in MARKS]
+
+
+def _first(there: Array) -> str:
+    return str(int(np.argmax(there))) if there.any() else f"more than {ASKED}"
+
+
+@dataclass(frozen=True)
+class World:
+    """People with something in common: `theta = mean + directions z + noise`, and popularity."""
+
+    mean: Array
+    directions: Array
+    popularity: Array
+    features: Array
+
+    @classmethod
+    def draw(cls, seed: int) -> World:
+        """Draw a world: two directions, noise of a half, and popularity of a half."""
+        draw = np.random.default_rng([seed, 29])
+        return cls(
+            draw.normal(size=DIMENSION),
+            draw.normal(size=(DIMENSION, 2)),
+            0.5 * np.sqrt(DIMENSION) * draw.normal(size=CANDIDATES),
+            draw.normal(size=(CANDIDATES, DIMENSION)),
+        )
+
+    def person(self, kind: str, same: bool, seed: int) -> tuple[Pool, Array]:
+        """Return somebody's pool and what its candidates are worth to them."""
+        draw = np.random.default_rng([seed, 31])
+        features, popular = self.features, self.popularity
+        if not same:
+            features = draw.normal(size=features.shape)
+            popular = popular.std() * draw.normal(size=len(popular))
+        texts = [Candidate(f"{'the' if same else seed} {k}") for k in range(CANDIDATES)]
+        pool = Pool("Which?", texts, features, embedder="drawn")
+        if kind == "unrelated":
+            taste = np.sqrt(1 + 2 + 0.25) * draw.normal(size=DIMENSION)
+            return pool, features @ taste + popular.std() * draw.normal(size=CANDIDATES)
+        sign = -1.0 if kind == "reversed" else 1.0
+        apart = self.directions @ draw.normal(size=2) + 0.5 * draw.normal(size=DIMENSION)
+        return pool, features @ (sign * self.mean + apart) + sign * popular
+
+
+def others() -> None:
+    """Compare other people's answers, for somebody like them and unlike them."""
+    for same in (True, False):
+        found: dict[str, dict[str, list[list[float]]]] = {}
+        gains = []
+        for number in range(WORLDS):
+            world = World.draw(number)
+            pasts = []
+            for n in range(PEOPLE):
+                pool, worth = world.person("alike", same, 1000 * number + n)
+                pasts.append(Past.of(play(pool, worth, None, n)[0], str(n)))
+            memory = fit(pasts)
+            gains.append(memory.populations[0].gain or 0.0)
+            for kind in ("alike", "reversed", "unrelated"):
+                rows = found.setdefault(kind, {"without": [], "memory": []})
+                for n in range(TESTED):
+                    pool, worth = world.person(kind, same, 1000 * number + 500 + n)
+                    rows["without"].append(play(pool, worth, None, n)[1])
+                    rows["memory"].append(play(pool, worth, memory.prior_for(pool), n)[1])
+        what = "the same candidates" if same else "new candidates"
+        print(f"\n{what}: gain in log-probability of an answer, {np.mean(gains):.3f}")
+        for kind, rows in found.items():
+            table(f"Others, {what}, somebody {kind}", rows)
+
+
+def asked(n: int, k: int, taste: Array, carried: float) -> tuple[Pool, Array]:
+    """Return the pool of somebody's k-th question, and what its candidates are worth to them."""
+    draw = np.random.default_rng([n, k, 41])
+    features = draw.normal(size=(CANDIDATES, DIMENSION))
+    texts = [Candidate(f"{n} {k} {c}") for c in range(CANDIDATES)]
+    now = carried * taste + np.sqrt(1 - carried**2) * draw.normal(size=DIMENSION)
+    return Pool(f"Question {k}", texts, features, embedder="drawn"), features @ now
+
+
+def own() -> None:
+    """Compare somebody's own answers to earlier questions, of a taste that carries over or not."""
+    for carried in (1.0, 0.7, 0.0):
+        rows: dict[str, list[list[float]]] = {"without": [], "memory": []}
+        for n in range(WORLDS * TESTED):
+            taste = np.random.default_rng([n, 37]).normal(size=DIMENSION)
+            memory = Memory()
+            for k in range(4):
+                memory = memory.with_session(play(*asked(n, k, taste, carried), None, n)[0])
+            pool, worth = asked(n, 9, taste, carried)
+            rows["without"].append(play(pool, worth, None, n)[1])
+            rows["memory"].append(play(pool, worth, memory.prior_for(pool), n)[1])
+        table(f"One's own four earlier questions, correlation {carried}", rows)
+
+
+def personas() -> None:
+    """Compare for people described in words, the same over several questions of a domain."""
+    embedder = embedder_for(None)
+    for name in ("travel64d", "food64d"):
+        questions = domains.load(name).questions
+        pools = [question.pool(embedder=embedder) for question in questions]
+        told = [persona.description for question in questions for persona in question.personas]
+        wishes = embedder.embed_texts(told)
+        rows: dict[str, list[list[float]]] = {"without": [], "own": [], "own and others": []}
+        turns = [
+            np.random.default_rng([n, 43]).permutation(len(pools))[:5] for n in range(len(told))
+        ]
+        before = [
+            _earlier([pools[k] for k in turns[n][1:]], wishes[n], n) for n in range(len(told))
+        ]
+        rest = [
+            fit(past for m, mine in enumerate(before) if m % 5 != fold for past in mine)
+            for fold in range(5)
+        ]
+        for n, wish in enumerate(wishes):
+            pool = pools[turns[n][0]]
+            mine, worth = tuple(before[n]), pool.features @ wish
+            memories = {
+                "own": Memory(mine),
+                "own and others": Memory(mine, rest[n % 5].populations),
+            }
+            rows["without"].append(play(pool, worth, None, n)[1])
+            for kind, memory in memories.items():
+                rows[kind].append(play(pool, worth, memory.prior_for(pool), n)[1])
+        table(f"{name}: four earlier questions of the same persona, by likeness", rows)
+
+
+def _earlier(pools: list[Pool], wish: Array, n: int) -> list[Past]:
+    return [Past.of(play(pool, pool.features @ wish, None, n)[0], str(n)) for pool in pools]
+
+
+def recorded() -> None:
+    """Compare for recorded people, a quarter of them at a time left out."""
+    crowd = population(
+        people=PEOPLE, items=CANDIDATES, dimension=8, pairs=ASKED, errors=0.05, seed=1
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        people = People.read(crowd.write(Path(folder)))
+    names = [f"p{n}" for n in range(PEOPLE)]
+    records = {
+        "answers alone": People(people.items, people.answers, {}),
+        "answers and ratings": people,
+    }
+    pool = people.pool()
+    rows: dict[str, list[list[float]]] = {"without": [], **{name: [] for name in records}}
+    for group in range(0, PEOPLE, PEOPLE // 4):
+        out = names[group : group + PEOPLE // 4]
+        memories = {}
+        for name, known in records.items():
+            memories[name] = fit(p for p in pasts_over(known, pool) if p.person not in out)
+        for n in range(group, group + PEOPLE // 4):
+            rows["without"].append(play(pool, crowd.utilities[n], None, n)[1])
+            for name, memory in memories.items():
+                prior = memory.prior_for(pool)
+                rows[name].append(play(pool, crowd.utilities[n], prior, n)[1])
+    table("Recorded people, the same candidates", rows)
+
+
+def duration() -> None:
+    """Measure the processor time that learning takes, and a prior."""
+    print("\n| people | answers each | features | fit | prior |\n|---|---|---|---|---|")
+    for people, answers, dimension in _sizes():
+        draw = np.random.default_rng(1)
+        features = draw.normal(size=(200, dimension))
+        mean, pasts = draw.normal(size=dimension), []
+        pool = Pool("Which?", [f"item {k}" for k in range(200)], features, embedder="drawn")
+        for n in range(people):
+            worth = features @ (mean + draw.normal(size=dimension))
+            pairs = [draw.choice(200, 2, replace=False) for _ in range(answers)]
+            wins = [(a, b) if worth[a] > worth[b] else (b, a) for a, b in pairs]
+            z = features / np.sqrt(dimension)
+            keys = tuple(candidate.text for candidate in pool)
+            pasts.append(Past(str(n), "Which?", "drawn", keys, z, tuple(wins)))
+        start = time.process_time()
+        memory = fit(pasts)
+        middle = time.process_time()
+        Memory((pasts[0],), memory.populations).prior_for(pool)
+        end = time.process_time()
+        taken = f"{middle - start:.1f} s | {1e3 * (end - middle):.0f} ms"
+        print(f"| {people} | {answers} | {dimension} | {taken} |")
+
+
+def _sizes() -> Iterator[tuple[int, int, int]]:
+    yield from ((30, 10, 64), (100, 10, 64), (300, 10, 64), (100, 40, 64), (100, 10, 512))
+
+
+PARTS = {"others": others, "own": own, "personas": personas, "recorded": recorded, "time": duration}
+
+
+def main() -> None:
+    """Print the tables that were asked for, or all."""
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part]()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""`useralign memory`: learn from earlier sessions, look at what is remembered, forget it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+
+    from useralign.memory import Memory, Past
+    from useralign.methods import Method
+    from useralign.methods.frugal.prior import Prior
+    from useralign.pool import Pool
+    from useralign.session import Session
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Learn from earlier sessions, look at what is remembered, forget it.",
+)
+
+File = Annotated[Path, typer.Argument(help="A memory file.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
+
+
+@app.command()
+def show(file: File, as_json: AsJson = False) -> None:
+    """Say what a memory file holds: your sessions, what they lean to, what others brought."""
+    from useralign.memory import Memory
+    from useralign.memory.describing import describe, summary
+
+    memory = Memory.load(file)
+    if as_json:
+        typer.echo(json.dumps(summary(memory), ensure_ascii=False))
+        return
+    for number, past in enumerate(memory.own, start=1):
+        typer.echo(f"{number:>3}  {_line(past)}")
+    typer.echo(describe(memory))
+
+
+@app.command()
+def forget(
+    file: File,
+    numbers: Annotated[
+        list[int] | None, typer.Argument(help="Sessions, by the numbers that `show` gives.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All of it: the file is deleted.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Forget some sessions, or everything. Nothing of them stays in the file."""
+    from useralign.memory import Memory
+
+    if everything == bool(numbers):
+        raise typer.BadParameter("say which sessions to forget, by number, or --all")
+    memory = Memory() if everything and not file.exists() else Memory.load(file)
+    count = len(memory.own)
+    places = range(count) if everything else [number - 1 for number in numbers or ()]
+    if wrong := [place + 1 for place in places if not 0 <= place < count]:
+        raise typer.BadParameter(f"there is no session {wrong[0]}; the file has {count}")
+    kept = Memory() if everything else memory.without(places)
+    if kept:
+        kept.save(file)
+    else:
+        file.unlink(missing_ok=True)
+    gone = count - len(kept.own)
+    if as_json:
+        typer.echo(json.dumps({"forgotten": gone, "left": len(kept.own), "file": bool(kept)}))
+    else:
+        typer.echo(f"Forgotten: {gone} of {count} sessions." + " The file is gone." * (not kept))
+
+
+@app.command("fit")
+def fit_(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(help="Folders of recorded people, and your own saved sessions."),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The memory file; added to if there.")],
+    embedder: Annotated[
+        str | None, typer.Option(help="For recorded texts without features.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn from recorded people and from your saved sessions, into a memory file."""
+    from useralign.memory import Memory
+    from useralign.memory.describing import describe, summary
+
+    memory = Memory.load(out) if out.exists() else Memory()
+    folders = [source for source in sources if source.is_dir()]
+    memory = _with_sessions(memory, [source for source in sources if not source.is_dir()])
+    memory = _with_people(memory, folders, embedder)
+    memory.save(out)
+    shown = json.dumps(summary(memory), ensure_ascii=False) if as_json else describe(memory)
+    typer.echo(shown)
+
+
+def remembered(path: Path, pool: Pool, *, grows: bool = False) -> Prior | None:
+    """Return what a memory file leads to expect over a pool; None if that is nothing.
+
+    Parameters
+    ----------
+    path : Path
+        A file that is not there yet remembers nothing.
+    pool : Pool
+    grows : bool
+        Whether more candidates may join the pool.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is something else, or damaged.
+    """
+    from useralign.memory import Memory
+
+    return Memory.load(path).prior_for(pool, grows=grows) if path.exists() else None
+
+
+def check(method: Method, path: Path, console: Console) -> None:
+    """Read a memory file before anything is paid for; say so if the method has no use for it."""
+    from useralign.memory import Memory
+
+    if path.exists():
+        Memory.load(path)
+    if "prior" not in method.options():
+        line = f"{method.name} makes no use of a memory, only adds to it; --method frugal does."
+        console.print(line, style="dim", markup=False, highlight=False)
+
+
+def recalled(method: Method, path: Path | None, pool: Pool, *, grows: bool) -> Method:
+    """Return the method with what a memory file leads to expect over a pool."""
+    from useralign.methods import method_for
+
+    if path is None or "prior" not in method.options():
+        return method
+    prior = remembered(path, pool, grows=grows)
+    return method_for(method.name, **method.options() | {"prior": prior})
+
+
+def remember(path: Path, session: Session) -> None:
+    """Add a session to a memory file, which is made if it is not there.
+
+    A session that went on after it was remembered takes the place of its beginning.
+    """
+    from useralign.memory import Memory, Past
+
+    memory = Memory.load(path) if path.exists() else Memory()
+    past = Past.of(session)
+    if len(past):
+        _with_pasts(memory, [past]).save(path)
+
+
+def _with_sessions(memory: Memory, files: Iterable[Path]) -> Memory:
+    from useralign.cli.saved import Saved
+    from useralign.errors import OptionError
+    from useralign.files import read_json
+    from useralign.memory import Past
+
+    pasts = []
+    for file in files:
+        session = Saved(file).read()
+        if str(read_json(file).get("answered_by")).startswith("simulated"):
+            raise OptionError(f"{file}: a simulated person answered; give sessions of your own")
+        pasts.append(Past.of(session))
+    return _with_pasts(memory, pasts)
+
+
+def _with_pasts(memory: Memory, pasts: Iterable[Past]) -> Memory:
+    """Return the memory with more sessions; one that is there already is not doubled."""
+    from useralign.memory import Memory
+
+    own = list(memory.own)
+    for past in pasts:
+        own = [before for before in own if not past.continues(before)]
+        own.append(past)
+    return Memory(tuple(own), memory.populations)
+
+
+def _with_people(memory: Memory, folders: Iterable[Path], embedder: str | None) -> Memory:
+    """Return the memory with what recorded people have in common.
+
+    What was learnt before about the same features makes room for it.
+    """
+    from useralign.memory import Memory, fit
+    from useralign.memory.past import named
+    from useralign.memory.recorded import pasts_of
+    from useralign.users.recorded import People
+
+    pasts: list[Past] = []
+    for folder in folders:
+        for past in pasts_of(People.read(folder), embedder=embedder):
+            pasts += named([past], f"{folder}: {past.person}")
+    learnt = fit(pasts).populations
+    spaces = {known.space for known in learnt}
+    kept = [known for known in memory.populations if known.space not in spaces]
+    return Memory(memory.own, (*kept, *learnt))
+
+
+def _line(past: Past) -> str:
+    asked = " ".join(past.question.split()) or "(no question)"
+    return f"{asked[:60]}, {len(past)} answers"

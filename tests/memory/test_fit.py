@@ -1,0 +1,147 @@
+"""What is learnt from people is what is true of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.memory.people import Crowd, cosine
+from tests.users.population import population
+from useralign.memory import Past, Population, fit
+from useralign.memory.belief import condensed
+from useralign.memory.fit import FEW
+from useralign.memory.past import standard
+from useralign.memory.recorded import clear, pasts_of
+from useralign.users import People
+
+
+def learnt(pasts: list[Past]) -> Population:
+    (found,) = fit(pasts).populations
+    return found
+
+
+def test_the_mean_is_recovered() -> None:
+    crowd = Crowd.draw(width=0.5)
+    found = learnt(crowd.pasts(40, 10))
+    assert cosine(found.belief.mean, crowd.mean) > 0.9
+    assert (found.people, found.sessions, found.answers) == (40, 40, 400)
+    assert found.gain is not None
+    assert found.gain > 0.1
+
+
+def test_the_directions_in_which_people_differ_are_recovered() -> None:
+    crowd = Crowd.draw(count=60, mean=0.3, rank=1, width=1.5)
+    found = learnt(crowd.pasts(40, 15))
+    widest = np.linalg.svd(found.belief.factor)[0][:, 0]
+    assert abs(cosine(widest, crowd.directions[:, 0])) > 0.9
+
+
+def test_popularity_is_recovered_and_shrinks_with_the_count() -> None:
+    crowd = Crowd.draw(count=12, mean=0.2, width=0.2, popular=2.0)
+    many, few = learnt(crowd.pasts(40, 10)), learnt(crowd.pasts(3, 2))
+    keys = [f"dish {k}" for k in range(12)]
+    # what candidates are worth to everybody, whether by features or not
+    worth = many.popularity(keys) + standard(crowd.pool) @ many.belief.mean
+    truth = crowd.popularity + crowd.pool.raw_features @ crowd.mean
+    assert cosine(worth - worth.mean(), truth - truth.mean()) > 0.8
+    assert np.ptp(many.popularity(keys)) > 2 * np.ptp(few.popularity(keys))
+    assert many.popularity(["never seen"]) == [0.0]
+
+
+def test_a_candidate_that_one_person_met_is_not_popular() -> None:
+    crowd = Crowd.draw()
+    alone = learnt([crowd.past(1, 5)])
+    assert alone.keys == ()
+
+
+def test_people_with_nothing_in_common_are_no_help() -> None:
+    crowd = Crowd.draw(count=200, dimension=20, mean=0.0, rank=1, width=0.0)
+    found = learnt([crowd.past(n, 6) for n in range(12)])
+    assert found.gain is not None
+    if found.gain <= 0:
+        assert not found.speaks
+        assert fit([crowd.past(n, 6) for n in range(12)]).prior_for(crowd.pool) is None
+    assert found.gain < 0.02
+
+
+def test_too_few_people_to_leave_one_out() -> None:
+    found = learnt(Crowd.draw().pasts(FEW - 1, 8))
+    assert found.gain is None
+    assert found.speaks
+
+
+def test_nobody() -> None:
+    memory = fit([])
+    assert not memory
+    assert memory.prior_for(Crowd.draw().pool) is None
+    said_nothing = Past.said(Crowd.draw().pool, [])
+    assert not fit([said_nothing])
+
+
+def test_kinds_of_features_are_learnt_apart() -> None:
+    one, other = Crowd.draw(), Crowd.draw(embedder="other", seed=1)
+    memory = fit([*one.pasts(8, 8), *other.pasts(8, 8)])
+    assert [known.space for known in memory.populations] == [("test", 8), ("other", 8)]
+    alone = learnt(one.pasts(8, 8))
+    assert memory.populations[0].belief.mean == pytest.approx(alone.belief.mean)
+
+
+def test_a_person_with_two_sessions_is_one_person() -> None:
+    crowd = Crowd.draw()
+    pasts = crowd.pasts(6, 6)
+    twice = learnt([*pasts, replace(crowd.past(30, 6), person="p0")])
+    assert (twice.people, twice.sessions) == (6, 7)
+
+
+def test_how_much_carries_over_is_estimated() -> None:
+    carried = {}
+    for faithful in (True, False):
+        crowd = Crowd.draw(count=60, dimension=4, mean=0.0, width=0.0)
+        crowd = replace(crowd, noise=1.0)
+        pasts = []
+        for n in range(15):
+            taste = crowd.taste(np.random.default_rng([n, 9]))
+            for question in range(2):
+                past = crowd.past(100 * question + n, 12, taste if faithful else None)
+                pasts.append(replace(past, person=f"p{n}", question=f"question {question}"))
+        carried[faithful] = learnt(pasts).belief.carry
+    assert carried[True] >= 0.85
+    assert carried[False] <= 0.5
+
+
+def test_recorded_people(tmp_path_factory: pytest.TempPathFactory) -> None:
+    crowd = population(people=20, items=16, dimension=4, rank=1, pairs=12)
+    folder = crowd.write(tmp_path_factory.mktemp("people"))
+    people = People.read(folder)
+    pasts = pasts_of(people)
+    assert [past.person for past in pasts] == people.names
+    assert all(past.ties for past in pasts)
+    memory = fit(pasts_of(people.without("p0")))
+    prior = memory.prior_for(people.pool())
+    assert prior is not None
+    assert prior.mean is not None
+    features = crowd.features - crowd.features.mean(axis=0)
+    expected = features @ np.array(prior.mean)
+    common = crowd.utilities[1:].mean(axis=0)
+    assert cosine(expected, common - common.mean()) > 0.7
+
+
+def test_ratings_become_clear_pairs() -> None:
+    pairs = clear({0: 1.0, 1: 2.0, 2: 3.0, 3: 4.0, 4: 4.0})
+    assert (4, 1) in pairs
+    assert all(a > b for a, b in pairs)
+    assert clear({0: 3.0, 1: 3.0}) == []
+    assert clear({0: 3.0}) == []
+
+
+def test_condensing_keeps_what_it_can() -> None:
+    draw = np.random.default_rng(1)
+    factor = draw.normal(size=(10, 3))
+    covariance = 0.5 * np.eye(10) + factor @ factor.T
+    floor, found = condensed(covariance, rank=4)
+    assert floor * np.eye(10) + found @ found.T == pytest.approx(covariance)
+    floor, found = condensed(covariance, rank=1)
+    assert found.shape == (10, 1)
+    assert 10 * floor + (found**2).sum() == pytest.approx(np.trace(covariance))
