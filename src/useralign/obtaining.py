@@ -36,6 +36,8 @@ class Wanted:
     images : bool
     fresh : bool
         Make a new pool even if there is one.
+    care : bool
+        Let the model list ideas and check them before it writes: slower, and more varied.
     """
 
     question: str
@@ -45,6 +47,7 @@ class Wanted:
     size: int | None = None
     images: bool = False
     fresh: bool = False
+    care: bool = False
 
     @property
     def kind(self) -> str:
@@ -54,7 +57,7 @@ class Wanted:
     @property
     def ready_will_do(self) -> bool:
         """Whether a pool that is there already is as good as a new one."""
-        return not self.fresh and self.model is None and self.size is None
+        return not (self.fresh or self.care) and self.model is None and self.size is None
 
 
 def find(wanted: Wanted) -> tuple[Pool, Question | None] | None:
@@ -90,7 +93,7 @@ def make(wanted: Wanted, generator: Generator, progress: Progress | None = None)
 
 def recipe_of(wanted: Wanted, generator: Generator) -> Recipe:
     """Return the recipe: small local models are asked for one sentence."""
-    choices: dict[str, Any] = {"kind": wanted.kind, "size": wanted.size}
+    choices: dict[str, Any] = {"kind": wanted.kind, "size": wanted.size, "care": wanted.care}
     return Recipe.concise(**choices) if generator.name == "local" else Recipe(**choices)
 
 

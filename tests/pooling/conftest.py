@@ -29,7 +29,22 @@ Answer = Callable[[TextRequest, int], str]
 
 
 def is_interests(request: TextRequest) -> bool:
-    return request.schema is not None
+    return _listed(request) == "interests"
+
+
+def is_ideas(request: TextRequest) -> bool:
+    return _listed(request) == "answers"
+
+
+def _listed(request: TextRequest) -> str | None:
+    return None if request.schema is None else next(iter(request.schema["properties"]))
+
+
+def ideas(request: TextRequest) -> str:
+    """As many ideas as are asked for, of one word each, all different."""
+    assert request.schema is not None
+    count = request.schema["properties"]["answers"]["minItems"]
+    return json.dumps({"answers": [dish(f"{request.seed}/{i}").split()[1] for i in range(count)]})
 
 
 def interests(request: TextRequest) -> str:
@@ -47,7 +62,9 @@ def dish(number: object) -> str:
 
 
 def answer(request: TextRequest, number: int) -> str:
-    """Give sound interests, and an answer of its own to each seed."""
+    """Give sound interests and ideas, and an answer of its own to each seed."""
+    if is_ideas(request):
+        return ideas(request)
     return interests(request) if is_interests(request) else dish(request.seed)
 
 

@@ -106,7 +106,7 @@ def test_a_model_without_a_price_is_told(embedder: Fingerprints) -> None:
 def test_concise_settings_reach_the_model(embedder: Fingerprints) -> None:
     model = Scripted()
     generate_pool(QUESTION, model, embedder, Recipe.concise(size=4))
-    answers = [r for r in model.requests if r.temperature == 1.0]
+    answers = [r for r in model.requests if r.temperature == 1.0 and r.schema is None]
     assert len(answers) == 4
     assert {r.min_p for r in answers} == {0.05}
     assert {r.system for r in answers} == {CONCISE}

@@ -168,3 +168,9 @@ def test_cleaning_and_splitting_lose_no_words_order(reply: str) -> None:
     joined = " ".join([*complete, rest])
     assert words(joined) == words(clean_answer(reply))
     tidy(reply).encode()
+
+
+def test_a_first_line_that_names_the_choice_is_a_sentence_of_its_own() -> None:
+    verdict = parse_answer("Vegetable ramen\nIt is warm and quick to make.", limit=1)
+    assert verdict.text == "Vegetable ramen. It is warm and quick to make."
+    assert parse_answer("Cook a warm\nramen tonight.").text == "Cook a warm ramen tonight."

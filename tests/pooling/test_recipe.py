@@ -16,6 +16,7 @@ def test_the_defaults_are_the_papers() -> None:
     assert Recipe(kind="image").size == 40
     assert (recipe.temperature, recipe.interest_temperature) == (0.5, 0.8)
     assert recipe.baseline_temperature == 0.0
+    assert not recipe.care
     assert Recipe() == Recipe(size=20)
 
 
@@ -42,6 +43,7 @@ def test_the_defaults_are_the_papers() -> None:
         ({"style": "given", "interests": "music"}, "several texts"),
         ({"style": "given", "interests": ("a", " ")}, "not empty"),
         ({"sentences": 0}, "sentences"),
+        ({"care": "much"}, "True or False; got 'much'"),
     ],
 )
 def test_unusable_options(options: dict[str, Any], says: str) -> None:
@@ -53,6 +55,9 @@ def test_concise_is_for_small_models() -> None:
     recipe = Recipe.concise(size=6, seed=4)
     assert (recipe.temperature, recipe.min_p, recipe.sentences) == (1.0, 0.05, 1)
     assert (recipe.size, recipe.seed) == (6, 4)
+    assert not recipe.with_care
+    assert Recipe.concise(care=True).with_care
+    assert not Recipe.concise(kind="image", care=True).with_care
 
 
 def test_limits_are_no_part_of_its_identity() -> None:

@@ -55,6 +55,9 @@ def ask(
     embedder: Annotated[str | None, typer.Option(help="What turns answers into features.")] = None,
     image: Annotated[bool, typer.Option("--image", help="Pictures instead of texts.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Make new answers.")] = False,
+    care: Annotated[
+        bool, typer.Option("--care", help="Let the model list ideas first: slower, more varied.")
+    ] = False,
     grow: Annotated[
         bool, typer.Option("--grow", help="Make more answers near those you choose, as you go.")
     ] = False,
@@ -110,7 +113,7 @@ def ask(
         if memory is not None:
             check(chosen, memory, console)
         shipped, session = _begin(
-            Wanted(question or "", pool, model, embedder, size, image, fresh),
+            Wanted(question or "", pool, model, embedder, size, image, fresh, care),
             console,
             {
                 "method": chosen,

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,6 +17,9 @@ EXTRAS = {
     "local": ("xllamacpp", "answers from a model on this machine"),
     "minilm": ("onnxruntime", "better text features"),
     "vision": ("PIL", "pictures"),
+    "web": ("fastapi", "the page in the browser, the HTTP API and studies"),
+    "postgres": ("psycopg", "a PostgreSQL database, the driver"),
+    "parquet": ("pyarrow", "exports of studies as Parquet"),
     "potion": ("model2vec", "the paper's text features"),
     "reference": ("cvxpy", "the paper's solver, to compare with"),
     "plots": ("matplotlib", "figures of the reproduction"),
@@ -44,7 +48,7 @@ class Finding:
 
 def findings() -> list[Finding]:
     """Look at everything; nothing is loaded, fetched or changed."""
-    return [*_base(), *_models(), *_embedders(), *_extras()]
+    return [*_base(), _methods(), _database(), *_models(), *_embedders(), *_extras()]
 
 
 def _base() -> list[Finding]:
@@ -65,6 +69,38 @@ def _base() -> list[Finding]:
         ),
         Finding("cache", str(cache_dir())),
     ]
+
+
+def _methods() -> Finding:
+    from useralign.methods import methods
+
+    return Finding("methods", ", ".join(methods()))
+
+
+def _database() -> Finding:
+    """Tell which database is in use; it is not opened, and a password is not shown."""
+    if importlib.util.find_spec("sqlalchemy") is None:
+        return Finding("database", "not used without the web extra", None, _command("web"))
+    from useralign.errors import OptionError
+    from useralign.store.database import address, default_url
+
+    try:
+        url = address(default_url())
+    except OptionError:  # says what it was given, which may hold a password
+        wrong = "USERALIGN_DATABASE is no address of a database"
+        mend = "unset it, or export USERALIGN_DATABASE=postgresql+psycopg://user@host/name"
+        return Finding("database", wrong, False, mend)
+    where = url.render_as_string(hide_password=True)
+    if url.get_backend_name() == "sqlite":
+        there = Path(url.database or "").exists()
+        return Finding("database", where if there else f"{where}, made when it is first used")
+    if "psycopg" in url.drivername and importlib.util.find_spec("psycopg") is None:
+        return Finding("database", f"{where}: no driver", False, _command("postgres"))
+    return Finding("database", where)
+
+
+def _command(extra: str) -> str:
+    return f"pip install 'useralign[{extra}]'"
 
 
 def _models() -> list[Finding]:
@@ -105,7 +141,7 @@ def _extras() -> list[Finding]:
     rows = []
     for extra, (module, purpose) in EXTRAS.items():
         there = importlib.util.find_spec(module) is not None
-        remedy = "" if there else f"pip install 'useralign[{extra}]'"
+        remedy = "" if there else _command(extra)
         state = f"{purpose}: {'installed' if there else 'not installed'}"
         rows.append(Finding(f"extra {extra}", state, there or None, remedy))
     return rows

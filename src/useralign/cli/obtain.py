@@ -108,3 +108,5 @@ class _Watch:
             self._bar.console.print(f"  {event.made:>2}  {text}", style="dim", markup=False)
         elif event.kind == "rejected" and event.note:
             self._bar.console.print(f"   -  left out: {event.note}", style="dim", markup=False)
+        elif event.kind == "ideas" and event.note:
+            self._bar.console.print(f"   -  {event.note}", style="dim", markup=False)

@@ -27,6 +27,9 @@ def generate(
     ] = None,
     embedder: Embedder = None,
     image: Annotated[bool, typer.Option("--image", help="Pictures instead of texts.")] = False,
+    care: Annotated[
+        bool, typer.Option("--care", help="Let the model list ideas first: slower, more varied.")
+    ] = False,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
@@ -35,7 +38,7 @@ def generate(
 
     from useralign.cli.obtain import Wanted, make
 
-    wanted = Wanted(question, None, model, embedder, size, image, fresh=True)
+    wanted = Wanted(question, None, model, embedder, size, image, fresh=True, care=care)
     _deliver(make(wanted, Console(stderr=True)), out, as_json)
 
 

@@ -2,6 +2,7 @@
 
 from useralign.pooling.duplicates import Twins, near_duplicates
 from useralign.pooling.events import Event, Progress
+from useralign.pooling.grow import Growth
 from useralign.pooling.library import Library
 from useralign.pooling.make import generate_pool, make_pool
 from useralign.pooling.read import read_pool
@@ -9,6 +10,7 @@ from useralign.pooling.recipe import Recipe
 
 __all__ = [
     "Event",
+    "Growth",
     "Library",
     "Progress",
     "Recipe",

@@ -38,7 +38,7 @@ class Asker:
         self._desk = desk
 
     async def candidate(
-        self, name: str, role: str, interest: str | None = None
+        self, name: str, role: str, interest: str | None = None, idea: str | None = None
     ) -> tuple[Candidate, str | None]:
         """Ask for one text or picture; return it, and what is wrong with it if anything is.
 
@@ -49,10 +49,12 @@ class Asker:
         role : str
             What it counts as.
         interest : str, optional
+        idea : str, optional
+            What the answer is to suggest.
         """
         if self._recipe.kind == "image":
             return await self._picture(name, role, interest)
-        request = self._request(name, role, interest)
+        request = self._request(name, role, interest, idea)
         reply = await self._desk.text(role, name, request)
         verdict = parse_answer(
             reply.text,
@@ -63,6 +65,8 @@ class Asker:
             least=self._recipe.min_words,
         )
         meta = _provenance(request, reply) | {"temperature": request.temperature}
+        if idea:
+            meta["idea"] = idea
         return Candidate(text=verdict.text, id=name, meta=meta), verdict.problem
 
     async def interests(self, name: str, known: Sequence[str]) -> list[str]:
@@ -102,13 +106,17 @@ class Asker:
         candidate = Candidate(text=interest or "", image=str(path), id=name, meta=meta)
         return candidate, picture_problem(reply.data)
 
-    def _request(self, name: str, role: str, interest: str | None) -> TextRequest:
+    def _request(self, name: str, role: str, interest: str | None, idea: str | None) -> TextRequest:
         recipe, question = self._recipe, self._question
+        if idea:
+            prompt = prompts.for_idea(question, idea, interest)
+        elif interest:
+            prompt = prompts.for_interest(question, interest)
+        else:
+            prompt = prompts.unbiased(question)
         plain = role == "baseline"
         return TextRequest(
-            prompt=prompts.for_interest(question, interest)
-            if interest
-            else prompts.unbiased(question),
+            prompt=prompt,
             system=recipe.system,
             temperature=recipe.baseline_temperature if plain else recipe.temperature,
             max_tokens=recipe.max_tokens,

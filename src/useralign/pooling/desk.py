@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Reply = TypeVar("Reply", Text, Picture)
 Result = TypeVar("Result")
+_REASONING = ("interests", "ideas", "checks")
 GRACE = 10.0
 """Seconds that calls under way have to come back when another one has failed for good."""
 
@@ -56,7 +57,7 @@ class Desk:
     generator : Generator
         Makes the candidates.
     writer : Generator
-        Reasons about interests.
+        Reasons about interests, and about ideas.
     journal : Journal
     ledger : Ledger
     """
@@ -91,7 +92,7 @@ class Desk:
         key = f"{name}/{digest(asdict(request))}"
         if (filed := self._filed(key)) is not None and (known := _text(filed)) is not None:
             return self._replay(role, known)
-        model = self.writer if role == "interests" else self.generator
+        model = self.writer if role in _REASONING else self.generator
         async with self.ledger.call():
             reply = await self._live(model.text(request), key, role)
             self.journal.append(key, _entry(role, request, reply, {"text": reply.text[:LONGEST]}))

@@ -72,6 +72,13 @@ class Features:
             )
         self._known.update(zip(new, matrix, strict=True))
 
+    def of_texts(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return the features of texts that are no candidates, shape (K, d)."""
+        start = time.perf_counter()
+        matrix = np.array(self.embedder.embed_texts(list(texts)), dtype=np.float64)
+        self.seconds += time.perf_counter() - start
+        return matrix
+
     async def learn_aside(self, candidates: Sequence[Candidate]) -> None:
         """Embed in a thread, so that calls under way go on meanwhile."""
         await asyncio.to_thread(self.learn, candidates)

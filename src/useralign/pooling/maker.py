@@ -15,6 +15,7 @@ from useralign.pooling.asker import Asker
 from useralign.pooling.desk import NoAnswerError, together
 from useralign.pooling.events import Event
 from useralign.pooling.features import normalisation
+from useralign.pooling.ideas import Ideas
 from useralign.pooling.keys import pool_key
 from useralign.pooling.plan import Ask, Group
 from useralign.pooling.selection import Selection
@@ -65,6 +66,9 @@ class Maker:
         self.progress = progress
         self.made = 0
         self._asker = Asker(question, recipe, desk)
+        self._ideas = Ideas(
+            question, recipe, desk, features, lambda kind, note: self._tell(kind, note=note)
+        )
         self._selection = Selection(recipe, features)
         self._baseline: Candidate | None = None
         self._interests: list[str] = list(recipe.interests)
@@ -146,6 +150,8 @@ class Maker:
     async def _ask(self, asks: list[Ask]) -> list[Candidate]:
         """Ask for candidates side by side, as many as the limit has room for."""
         asks = asks[: max(0, self._room())]
+        if self.recipe.with_care:
+            asks = await self._ideas.assign(asks)
         errors = await together(*(self._candidate(ask) for ask in asks))
         live = [error for error in errors if error is not None and not error.replayed]
         # Without a single answer in two rounds running the model is taken to have failed for good.
@@ -158,7 +164,9 @@ class Maker:
     async def _candidate(self, ask: Ask) -> NoAnswerError | None:
         """Ask for one candidate and judge it; return the error if the model gave no answer."""
         try:
-            candidate, problem = await self._asker.candidate(ask.id, ask.role, ask.interest)
+            candidate, problem = await self._asker.candidate(
+                ask.id, ask.role, ask.interest, ask.idea
+            )
         except OverBudgetError:
             self._over_budget = True
             return None
@@ -237,6 +245,11 @@ class Maker:
         )
         return f"only {self.made} of {self.recipe.count} candidates were made within {limit}"
 
+    def _all_rejected(self) -> dict[str, int]:
+        """Count what is not in the pool, by reason."""
+        twins = Counter({"near duplicate": sum(not f["kept"] for f in self._selection.flagged)})
+        return dict(self._rejected + self._ideas.rejected + twins)
+
     def _pool(self) -> Pool:
         chosen = sorted(self._selection.chosen, key=lambda c: c.source != "unbiased")
         features = self.features.matrix(chosen)
@@ -252,7 +265,7 @@ class Maker:
             "complete": len(chosen) == self.recipe.count,
             "interests": self._interests,
             "near_duplicates": self._selection.flagged,
-            "rejected": dict(self._rejected),
+            "rejected": self._all_rejected(),
             "notes": self._notes,
             "draft": str(self.desk.journal.path),
             "replayed": self.desk.replayed,

@@ -16,6 +16,7 @@ from useralign.pooling.words import sentences, shingles, tidy, words
 _TRIES = 20
 _ITEM_LENGTH = 120
 _LIST_LENGTH = 200
+_HEADING = 8
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _BULLET = re.compile(r"^\s*(?:[-*•–+]|\(?\d{1,3}[.):]|[a-z][.)])\s+(?=\S)")  # noqa: RUF001
 _REFUSAL = re.compile(
@@ -186,11 +187,20 @@ def clean_answer(reply: str) -> str:
     text = re.sub(r"<think>.*?(?:</think>|\Z)", "", tidy(reply), flags=re.DOTALL)
     text = _unwrapped(re.sub(r"^\s*```\w*\s*$", "", text, flags=re.MULTILINE).strip())
     lines = [re.sub(r"^\s*(?:#{1,6}|>)\s+", "", _BULLET.sub("", s)) for s in text.splitlines()]
-    text = " ".join(" ".join(lines).split())
+    text = " ".join(" ".join(_stopped(lines)).split())
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"\*+|__+|`+|\"\"\"|'''", "", text).strip()
     text = _EAGER.sub("", _PREFACE.sub("", text, count=1), count=1).strip()
     return _unquoted(text)
+
+
+def _stopped(lines: list[str]) -> list[str]:
+    """End a short first line with a full stop: it names the choice, and a sentence follows."""
+    first, *others = [line.strip() for line in lines if line.strip()] or [""]
+    heading = len(words(first)) <= _HEADING and first[-1:].isalnum()
+    if others and heading and others[0][:1].isupper():
+        return [f"{first}.", *others]
+    return [first, *others]
 
 
 def _unwrapped(text: str) -> str:

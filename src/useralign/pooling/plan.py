@@ -22,6 +22,7 @@ class Ask(NamedTuple):
     source: Source
     id: str
     interest: str | None
+    idea: str | None = None
 
     @property
     def role(self) -> str:

@@ -30,6 +30,16 @@ REASONING = (
     "reply with JSON only."
 )
 
+LISTING = "You think of different answers to a question. You reply with JSON only."
+CHECKING = "You judge answers strictly."
+# A small model begins its sentence with the idea as it stands: without a verb here there is none
+# there.
+_FORM = (
+    "Begin each with a verb, and go on with the name of one thing, place or dish: three to seven "
+    "words."
+)
+TURNING = "You rewrite questions. You change as few words as you can."
+
 
 def quoted(text: str) -> str:
     """Put a person's text between triple quotes; triple quotes within it become single ones."""
@@ -50,6 +60,56 @@ def for_interest(question: str, interest: str) -> str:
         f"Question:\n{quoted(question)}\n\n"
         f"About the person who asks:\n{quoted(interest)}\n\n"
         "Answer the question so that it suits this person, without repeating what you know of them."
+    )
+
+
+def for_idea(question: str, idea: str, interest: str | None = None) -> str:
+    """Return the prompt for an answer that makes one idea concrete."""
+    start = for_interest(question, interest) if interest else unbiased(question)
+    return f"{start}\n\nSuggest this:\n{quoted(idea)}"
+
+
+def ideas(question: str, count: int) -> str:
+    """Return the prompt that asks for a list of short answers, as JSON."""
+    task = (
+        f"Think of {count} answers to this, as different from each other as you can, each possible "
+        f"under all that the question says. {_FORM}"
+    )
+    return "\n\n".join([f"Question:\n{quoted(question)}", task, _answers_form(count)])
+
+
+def ideas_for(question: str, people: Sequence[str]) -> str:
+    """Return the prompt that asks for one short answer for each of several interests, as JSON."""
+    task = (
+        f"These {len(people)} people ask it:\n{quoted(chr(10).join(people))}\n\n"
+        "Think of one answer for each of them, in this order, no two alike, each possible under "
+        f"all that the question says. {_FORM}"
+    )
+    return "\n\n".join([f"Question:\n{quoted(question)}", task, _answers_form(len(people))])
+
+
+def _answers_form(count: int) -> str:
+    return (
+        f'Reply with a JSON array of {count} strings under the key "answers":\n'
+        '{"answers": ["...", "..."]}'
+    )
+
+
+def check(question: str, idea: str) -> str:
+    """Return the prompt that asks whether an idea is a good answer."""
+    return (
+        f"Question:\n{quoted(question)}\n\nAnswer:\n{quoted(idea)}\n\n"
+        "Is this answer good or bad? Reply good or bad."
+    )
+
+
+def opposite(question: str) -> str:
+    """Return the prompt that asks for the same question under opposite circumstances."""
+    return (
+        "Turn each circumstance in the question into its opposite, and keep all the other words. "
+        'For example, "Which film should I see on a long evening alone?" becomes "Which film '
+        'should I see on a short evening with friends?"\n\n'
+        f"Question:\n{quoted(question)}\n\nWrite the new question only."
     )
 
 
@@ -81,10 +141,17 @@ def interests(question: str, count: int, known: Sequence[str] = ()) -> str:
 
 
 def interests_schema(count: int) -> Mapping[str, Any]:
-    """Return the JSON schema of the reply to `interests`.
+    """Return the JSON schema of the reply to `interests`."""
+    return _strings("interests", count)
 
-    The array is wrapped in an object because some services enforce schemas of objects only.
-    """
+
+def ideas_schema(count: int) -> Mapping[str, Any]:
+    """Return the JSON schema of the reply to `ideas` and `ideas_for`."""
+    return _strings("answers", count)
+
+
+def _strings(key: str, count: int) -> Mapping[str, Any]:
+    # The array is wrapped in an object because some services enforce schemas of objects only.
     array = {
         "type": "array",
         "items": {"type": "string"},
@@ -93,8 +160,8 @@ def interests_schema(count: int) -> Mapping[str, Any]:
     }
     return {
         "type": "object",
-        "properties": {"interests": array},
-        "required": ["interests"],
+        "properties": {key: array},
+        "required": [key],
         "additionalProperties": False,
     }
 

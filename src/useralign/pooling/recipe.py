@@ -44,6 +44,10 @@ class Recipe:
         Where all the requests' seeds, and the sampling, start from.
     temperature, interest_temperature, baseline_temperature : float
         For the answers, the interests, and the baseline. Pictures have none.
+    care : bool
+        For small models, which repeat themselves and lose sight of the question: have the model
+        list short ideas first, drop those that repeat another or that it calls bad itself, and
+        then have one answer written for each. For texts only. See `useralign.pooling.ideas`.
     min_p : float, optional
         Drop tokens less likely than this share of the likeliest one; for small models.
     system : str, optional
@@ -77,6 +81,7 @@ class Recipe:
     temperature: float = 0.5
     interest_temperature: float = 0.8
     baseline_temperature: float = 0.0
+    care: bool = False
     min_p: float | None = None
     system: str = SYSTEM
     sentences: int | None = None
@@ -108,6 +113,7 @@ class Recipe:
         for name in ("max_overlap", "max_cosine", "min_p"):
             if name != "min_p" or self.min_p is not None:
                 _number(name, getattr(self, name), 0.0, 1.0)
+        _switch("care", self.care)
         if self.max_cost is not None:
             _number("max_cost", self.max_cost, 0.0, math.inf)
         self._check_interests()
@@ -166,6 +172,11 @@ class Recipe:
         return 0 if self.style == "unbiased" else self.count // 2
 
     @property
+    def with_care(self) -> bool:
+        """Whether ideas come before answers."""
+        return self.care and self.kind == "text"
+
+    @property
     def attempts(self) -> int:
         """How many candidates may be asked for."""
         if self.max_attempts is not None:
@@ -196,6 +207,11 @@ def _interests(given: object) -> tuple[str, ...]:
 def _choice(name: str, value: object, expected: tuple[str, ...]) -> None:
     if value not in expected:
         raise OptionError(f"{name}={value!r} is not known; expected one of {', '.join(expected)}")
+
+
+def _switch(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise OptionError(f"{name} must be True or False; got {value!r}")
 
 
 def _whole(name: str, value: object, low: int) -> None:

@@ -12,7 +12,7 @@ from useralign.generators.base import Usage
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-ROLES = ("baseline", "unbiased", "interests", "answers")
+ROLES = ("baseline", "unbiased", "interests", "answers", "ideas", "checks")
 _ROUNDING = 1e-12
 
 

@@ -15,6 +15,11 @@ _ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 
+_FUNCTION_WORDS = re.compile(
+    r"(?:an?|and|at|by|for|from|go|have|her|him|in|into|it|make|my|new|of|on|or|out|some|take|that|the|them|to|"
+    r"try|up|use|with|your)"
+)
+
 
 def tidy(text: str) -> str:
     """Return the text without what cannot be shown or saved, and no longer than `LONGEST`."""
@@ -58,3 +63,13 @@ def sentences(text: str) -> tuple[list[str], str]:
         complete.append(piece.strip())
         start = end.end()
     return complete, text[start:].strip()
+
+
+def content_words(text: str) -> frozenset[str]:
+    """Return the words that say what a text is about, singular and plural alike.
+
+    English function words are left out, unless there is nothing else.
+    """
+    found = [word.removesuffix("s") if len(word) > 3 else word for word in words(text)]
+    content = frozenset(word for word in found if not _FUNCTION_WORDS.fullmatch(word))
+    return content or frozenset(found)
