@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.databases import postgres
+from tests.databases import Server, postgres
 from useralign import Pool
 from useralign.store import Store, open_store
 
@@ -34,32 +33,21 @@ def pool() -> Pool:
 
 
 @pytest.fixture(scope="session")
-def postgres_stem() -> Iterator[str]:
-    """A PostgreSQL server for the whole run, started when it is first needed."""
-    with postgres() as stem:
-        yield stem
-
-
-_names = itertools.count()
-
-
-def new_database(stem: str) -> str:
-    """Create an empty database and return its address."""
-    import psycopg
-
-    name = f"test{next(_names)}"
-    plain = stem.replace("+psycopg", "")
-    with psycopg.connect(plain.format("postgres"), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return stem.format(name)
+def postgres_server() -> Iterator[Server]:
+    """A PostgreSQL server for the whole run of a process, started when it is first needed."""
+    with postgres() as server:
+        yield server
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of an empty database, of either kind."""
+def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a database with nothing in it, of either kind."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'test.db'}"
-    return new_database(request.getfixturevalue("postgres_stem"))
+        yield f"sqlite:///{tmp_path / 'test.db'}"
+        return
+    server: Server = request.getfixturevalue("postgres_server")
+    with server.lent() as address:
+        yield address
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import shutil
 import subprocess
@@ -11,7 +12,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
+from psycopg.sql import SQL, Identifier
+
+from useralign.store import open_store
+from useralign.store.migrate import NEWEST
+from useralign.store.schema import metadata
+
 LOCALE = {"LC_ALL": "C", "LANG": "C"}
+# No test cuts the power of the machine, so nothing needs to reach the disk.
+HASTE = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c autovacuum=off"
 
 
 def _binaries(folder: Path) -> Path:
@@ -56,26 +66,78 @@ def _exists(user: str) -> bool:
     return True
 
 
-@contextmanager
-def postgres() -> Iterator[str]:
-    """Run a server in a folder of its own, on a Unix socket there; yield the address's stem.
+class Server:
+    """A running server, which lends databases and clears them when they come back.
 
-    The stem takes the name of a database: `stem.format(name)`.
+    A new database is hundreds of files, slow to make and slower to delete; a few, used again and
+    again, do for a whole run.
+
+    Parameters
+    ----------
+    stem : str
+        Takes the name of a database and gives its address: `stem.format(name)`.
     """
+
+    def __init__(self, stem: str) -> None:
+        self.stem = stem
+        self._names = (f"test{number}" for number in itertools.count())
+        self._free: list[str] = []
+
+    def blank(self) -> str:
+        """Create a database with nothing in it, not even tables, and return its address."""
+        return self.stem.format(self._create())
+
+    @contextmanager
+    def lent(self) -> Iterator[str]:
+        """Lend the address of a database of the newest schema with empty tables."""
+        name = self._free.pop() if self._free else self._prepared()
+        yield self.stem.format(name)
+        if self._clear(name):
+            self._free.append(name)
+
+    def _create(self) -> str:
+        name = next(self._names)
+        with self._connected("postgres") as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return name
+
+    def _prepared(self) -> str:
+        name = self._create()
+        open_store(self.stem.format(name)).close()
+        return name
+
+    def _clear(self, name: str) -> bool:
+        """Empty all tables; tell whether the database is as good as new."""
+        end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+        others = "WHERE datname = %s AND pid <> pg_backend_pid()"
+        with self._connected(name) as connection:
+            connection.execute(end + others, [name])
+            found = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+            connection.execute("SET session_replication_role = replica")  # in any order
+            for table in metadata.tables:
+                connection.execute(SQL("DELETE FROM {}").format(Identifier(table)))
+        return found == [(NEWEST,)]
+
+    def _connected(self, name: str) -> psycopg.Connection[tuple[object, ...]]:
+        plain = self.stem.replace("+psycopg", "")
+        return psycopg.connect(plain.format(name), autocommit=True)
+
+
+@contextmanager
+def postgres() -> Iterator[Server]:
+    """Run a server in a folder of its own, on a Unix socket there."""
     folder = Path(tempfile.mkdtemp(prefix="ua-pg-", dir="/tmp"))  # a socket's path must be short
     data = folder / "data"
     folder.chmod(0o755)
     bin_ = _binaries(folder)
+    how = ["-U", "useralign", "-A", "trust", "-E", "UTF8", "--no-sync"]
     try:
-        _run(
-            folder,
-            [str(bin_ / "initdb"), "-D", str(data), "-U", "useralign", "-A", "trust", "-E", "UTF8"],
-        )
-        options = f"-c listen_addresses='' -k {folder} -c max_connections=200"
+        _run(folder, [str(bin_ / "initdb"), "-D", str(data), *how])
+        options = f"-c listen_addresses='' -k {folder} -c max_connections=200 {HASTE}"
         start = [str(bin_ / "pg_ctl"), "-D", str(data), "-l", str(folder / "server.log"), "-w"]
         _run(folder, [*start, "-o", options, "start"])
         try:
-            yield f"postgresql+psycopg://useralign@/{{}}?host={folder}"
+            yield Server(f"postgresql+psycopg://useralign@/{{}}?host={folder}")
         finally:
             _run(folder, [str(bin_ / "pg_ctl"), "-D", str(data), "-m", "immediate", "stop"])
     finally:

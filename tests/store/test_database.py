@@ -118,3 +118,9 @@ def test_a_damaged_file_is_told_apart(tmp_path: Path) -> None:
     path.write_text("this is not a database, and long enough to be looked at as one" * 20)
     with pytest.raises(StoreError, match="not a database"):
         open_store(f"sqlite:///{path}")
+
+
+def test_a_wrong_address_is_told_without_its_password() -> None:
+    with pytest.raises(OptionError) as told:
+        open_store("mysql://somebody:hunter2@host/name")
+    assert "hunter2" not in str(told.value)

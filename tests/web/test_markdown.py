@@ -43,8 +43,14 @@ def test_nothing_but_plain_marks_comes_out(text: str) -> None:
 
 def test_marks_are_kept() -> None:
     html = str(markdown.answer("# Title\n\n**Bold** and *soft*\n\n- one\n- two\n\n`code`"))
-    for tag in ("<h1>", "<strong>", "<em>", "<ul>", "<li>", "<code>"):
+    for tag in ("<h3>", "<strong>", "<em>", "<ul>", "<li>", "<code>"):
         assert tag in html
+
+
+def test_headings_stand_below_those_of_the_page() -> None:
+    html = str(markdown.answer("## One\n\n##### Deep\n\n# Two\n\nThree\n===\n\n> ### Quoted"))
+    assert re.findall(r"<h(\d)>", html) == re.findall(r"</h(\d)>", html)
+    assert re.findall(r"<h(\d)>", html) == ["3", "4", "3", "3", "4"]
 
 
 def test_links_are_shown_as_they_are_written() -> None:

@@ -11,6 +11,7 @@ the scheme of its addresses, and which is a function from an address to an SQLAl
 from __future__ import annotations
 
 import os
+import re
 import threading
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -107,7 +108,7 @@ def address(url: str) -> URL:
         parsed = None
     if parsed is None or parsed.get_backend_name() not in plugins.names("stores"):
         raise OptionError(
-            f"{url!r} is no address of a database; expected sqlite:////path/to/file.db or "
+            f"{_shown(url)!r} is no address of a database; expected sqlite:////path/to/file.db or "
             "postgresql+psycopg://user@host/name"
         )
     if parsed.drivername == "postgresql":
@@ -115,6 +116,11 @@ def address(url: str) -> URL:
     if parsed.get_backend_name() == "sqlite" and not parsed.database:
         raise OptionError(f"{url!r} names no file; expected sqlite:////path/to/file.db")
     return parsed
+
+
+def _shown(url: str) -> str:
+    """Return an address without the password that may be in it."""
+    return re.sub(r"//[^/@]*@", "//***@", url)
 
 
 def sqlite_engine(url: URL) -> Engine:

@@ -20,6 +20,7 @@ from useralign.errors import NotFoundError, UseralignError
 from useralign.obtaining import Wanted
 from useralign.store import Interactions, token
 from useralign.store.schema import makings
+from useralign.web import beginning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +48,7 @@ class Making:
     ----------
     id : str
     request : dict
-        What was asked for: `question`, `kind`, `model`, `size`; `begin`: the settings of a
+        What was asked for: `question`, `kind`, `model`, `size`; `begin`: the wish for a
         session to begin when it is ready; `session`: that session's id.
     state : {"waiting", "making", "ready", "failed"}
     made, wanted : int
@@ -240,7 +241,8 @@ class Makings:
         pool_id = self._store.pools.add(pool, None if shared else owner)
         begin = request.get("begin")
         if begin is not None and "session" not in request:
-            request["session"] = self._live.create(pool_id, owner, begin).session_id
+            screen = beginning.begin(self._store, self._live, pool_id, owner, begin)
+            request["session"] = screen.session_id
         size = len(pool)
         self.write(
             making_id,

@@ -16,11 +16,12 @@ from markupsafe import Markup
 
 LONGEST = 20_000  # characters of an answer that a page shows
 TAGS = {
-    "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li",
-    "ol", "p", "pre", "s", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
+    "blockquote", "br", "code", "del", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre",
+    "s", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
 _KEPT_FORMATS = "\u200c\u200d"  # joiners hold scripts and emoji together
 _DEEPEST = 12  # how deep lists and quotes may nest
+_ABOVE = 2  # how deep the page's own headings go where an answer stands
 
 
 @cache
@@ -42,13 +43,25 @@ def answer(text: str) -> Markup:
         Whatever a model or a user wrote.
     """
     shown, cut = _cut(neutral(text))
-    html = nh3.clean(_reader().render(shown), tags=TAGS, attributes={}, link_rel=None)
+    html = nh3.clean(_rendered(shown), tags=TAGS, attributes={}, link_rel=None)
     note = (
         f'<p class="cut">Cut here: the whole answer has {len(text):,} characters.</p>'
         if cut
         else ""
     )
     return Markup(html + note)  # noqa: S704 - cleaned by the allowlist
+
+
+def _rendered(text: str) -> str:
+    """Return Markdown as HTML; headings begin below those of the page and leave out no level."""
+    tokens = _reader().parse(text)
+    level = _ABOVE
+    for token in tokens:
+        if token.type == "heading_open":
+            level = min(int(token.tag[1]) + _ABOVE, level + 1, 6)
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{level}"
+    return str(_reader().renderer.render(tokens, _reader().options, {}))
 
 
 def plain(text: str, longest: int = LONGEST) -> str:

@@ -13,6 +13,25 @@ if TYPE_CHECKING:
 LONGEST_REMARK = 1000
 
 
+def ranking(places: list[str]) -> Told:
+    """Return a ranking from the place that each card was given, 1 the best.
+
+    Parameters
+    ----------
+    places : list of str
+        One a card, in the order on the page.
+
+    Raises
+    ------
+    AnswerError
+        Unless every place is given once.
+    """
+    if sorted(places) != [str(place + 1) for place in range(len(places))] or not places:
+        raise AnswerError(f"each answer needs a place of its own, 1 to {len(places)}")
+    order = sorted(range(len(places)), key=lambda position: places[position])
+    return Told("ranking", order=tuple(order))
+
+
 def remark(session: Session, text: str) -> Told:
     """Return a remark with where it points among the answers.
 

@@ -18,6 +18,14 @@ REASONS = {
     "stopped": "You found it good enough.",
 }
 
+ENOUGH = "Asking more would hardly help: if another one is better for you, then by little."
+# Whose earlier answers a session began with.
+KNOWN = {
+    "you": "Started from what you liked before",
+    "others": "Started from what others like",
+    "both": "Started from what you liked before, and what others like",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -57,7 +65,7 @@ def _heading(screen: Screen, total: int) -> str:
         return f"{total} answers, all in the running"
     if screen.viable == total:
         return f"{screen.cost} answered"
-    return f"{screen.viable} of {total} still in the running"
+    return f"{screen.viable} of {total} {'still ' * bool(screen.cost)}in the running"
 
 
 def _detail(screen: Screen, session: Session) -> str:
@@ -74,11 +82,11 @@ def _detail(screen: Screen, session: Session) -> str:
     return " ".join(part for part in parts if part)
 
 
-def sure(probability: float, top: int) -> str:
+def sure(probability: float, top: int, which: str = "the favourite") -> str:
     """Say how likely the favourite is among the best few."""
     percent = min(99, int(100 * probability))
     what = "the best for you" if top == 1 else f"among your best {top}"
-    return f"We are {percent}% sure that the favourite is {what}."
+    return f"We are {percent}% sure that {which} is {what}."
 
 
 def gap(bound: float, scale: float) -> int:
@@ -88,19 +96,32 @@ def gap(bound: float, scale: float) -> int:
 
 def ending(screen: Screen, session: Session) -> str:
     """Say why a session is over and what is certain."""
-    said = REASONS.get(screen.finished or "", "")
-    if not screen.cost and screen.finished in {"bound", "exhausted"}:
+    over = not screen.cost and screen.finished in {"bound", "exhausted"}
+    if over and (screen.sure is None or len(session.pool) < 2):
         return "There was nothing to choose between."
-    if screen.finished == "bound" and (session.epsilon or 0.0) == 0.0:
-        return said
-    if screen.finished == "bound":
+    said = REASONS.get(screen.finished or "", "")
+    if screen.finished == "bound" and session.epsilon:
         said = "That is as close to your best as you asked for."
-    if screen.sure is not None and screen.cost:
-        return f"{said} {sure(*screen.sure)}".strip()
+    elif screen.sure is not None and screen.finished in {"bound", "confident"}:
+        enough = screen.sure[0] >= getattr(session.method, "sure", 1.0)
+        said = REASONS["confident"] if enough else ENOUGH
+    elif screen.finished == "bound":
+        return said
+    return f"{said} {_certainty(screen, session)}".strip()
+
+
+def _certainty(screen: Screen, session: Session) -> str:
+    if not _tells(screen, session):
+        return ""
+    if screen.sure is not None:
+        return sure(*screen.sure, "this")
     share = gap(screen.bound, session.method.norm_bound)
-    if share and screen.cost:
-        said += f" Another answer could suit you better, by at most {share}% of the scale."
-    return said.strip()
+    return f"Another answer could suit you better, by at most {share}% of the scale." * bool(share)
+
+
+def _tells(screen: Screen, session: Session) -> bool:
+    """Tell whether anything is known: something was answered, now or in earlier sessions."""
+    return screen.cost > 0 or getattr(session.method, "prior", None) is not None
 
 
 def questions(count: int) -> str:

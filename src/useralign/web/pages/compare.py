@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Form, Request, Response
@@ -11,12 +12,14 @@ from starlette.responses import PlainTextResponse
 
 from useralign.errors import AnswerError, ConflictError, ModelError, SessionStateError
 from useralign.store import Told
+from useralign.web import beginning, telling, words
 from useralign.web import map as maps
-from useralign.web import telling, words
 from useralign.web.identity import Here
 from useralign.web.rendering import page, to
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from useralign.session import Session
     from useralign.store import Screen
 
@@ -30,22 +33,29 @@ NOTES = {
     "remark": "Thank you, that was taken into account.",
     "unused": "That could not be used here. Choose between the answers instead.",
     "unclear": "That gave nothing to go by. Say what there should be more or less of.",
+    "places": "Give each answer a place of its own. What you have chosen is still there.",
 }
 
 
 @router.get("")
-def show(request: Request, who: Here, session_id: str, note: str = "") -> Response:
+def show(
+    request: Request, who: Here, session_id: str, note: str = "", placed: str = ""
+) -> Response:
     """Show the comparison that is due, or the answer."""
     live = request.app.state.live
     screen: Screen = live.screen(session_id, who.owner)
     session: Session = live.session(session_id, who.owner)
     template = "compare.html" if screen.finished is None else "result.html"
+    about = live.page(session_id, who.owner)
     shared: dict[str, Any] = {"screen": screen, "session": session, "note": NOTES.get(note, "")}
+    shared["known"] = words.KNOWN.get(about.get("known", ""), "")
     if screen.finished is None:
         shared |= {
             "standing": words.standing(screen, session),
             "candidates": [session.pool[k] for k in screen.shown],
             "takes": session.takes,
+            "ranks": about.get("rank", False) and len(screen.shown) > 2,
+            "placed": _placed(placed, len(screen.shown)),
         }
     else:
         shared |= {
@@ -66,6 +76,7 @@ def answer(
     *,
     step: Annotated[int, Form()],
     told: Annotated[str, Form(max_length=20)],
+    place: Annotated[list[str] | None, Form(max_length=4)] = None,
     remark: Annotated[str, Form(max_length=4000)] = "",
     milliseconds: Annotated[str, Form(max_length=20)] = "",
 ) -> Response:
@@ -78,7 +89,8 @@ def answer(
     state.limits.answers.take(who.owner)
     here = f"/s/{session_id}"
     try:
-        said = _told(request, who.owner, session_id, told, remark)
+        session = partial(state.live.session, session_id, who.owner)
+        said = _told(told, remark, place or [], session)
         state.live.answer(
             session_id, who.owner, step, said, milliseconds=_milliseconds(milliseconds)
         )
@@ -87,7 +99,10 @@ def answer(
     except SessionStateError:
         return to(request, f"{here}?note={'nothing' if told == 'undo' else 'moved'}")
     except (AnswerError, ModelError):
-        return to(request, f"{here}?note={'unclear' if told == 'remark' else 'unused'}")
+        if told == "ranking" and state.live.screen(session_id, who.owner).step == step:
+            return to(request, f"{here}?note=places&placed={_places(place or [])}")
+        note = {"remark": "unclear", "ranking": "moved"}.get(told, "unused")
+        return to(request, f"{here}?note={note}")
     note = {"undo": "?note=undone", "remark": "?note=remark"}.get(told, "")
     return to(request, here + note)
 
@@ -97,21 +112,17 @@ def again(request: Request, who: Here, session_id: str) -> Response:
     """Start over with the same answers, from another beginning."""
     state = request.app.state
     state.limits.asks.take(state.limits.visitor(request))
-    old: Session = state.live.session(session_id, who.owner)
     pool_id = state.live.screen(session_id, who.owner).pool_id
-    settings: dict[str, Any] = {
-        "method": old.method.name,
-        "options": old.method.options(),
-        "seed": None,
-    }
-    settings |= {"epsilon": old.epsilon, "budget": old.budget, "shown": old.shown}
-    return to(request, f"/s/{state.live.create(pool_id, who.owner, settings).session_id}")
+    wish = beginning.again(state.live, session_id, who.owner)
+    screen = beginning.begin(state.store, state.live, pool_id, who.owner, wish)
+    return to(request, f"/s/{screen.session_id}")
 
 
 @router.post("/delete")
 def delete(request: Request, who: Here, session_id: str) -> Response:
     """Delete the session."""
     request.app.state.live.forget(session_id, who.owner)
+    request.app.state.store.rinse()
     return to(request, "/you")
 
 
@@ -125,13 +136,27 @@ def download(request: Request, who: Here, session_id: str) -> Response:
     return PlainTextResponse(text.encode("utf-8", "replace"), headers=headers)
 
 
-def _told(request: Request, owner: str, session_id: str, told: str, remark: str) -> Told:
-    """Read a button: a number is the place of the chosen card, else the kind of answer."""
+def _told(told: str, remark: str, place: list[str], session: Callable[[], Session]) -> Told:
+    """Read a button: a number is the position of the chosen card, else the kind of answer."""
     if re.fullmatch(r"[0-3]", told):
         return Told("choice", position=int(told))
+    if told == "ranking":
+        return telling.ranking(place)
     if told == "remark":
-        return telling.remark(request.app.state.live.session(session_id, owner), remark)
+        return telling.remark(session(), remark)
     return Told(told)
+
+
+def _places(given: list[str]) -> str:
+    """Write the places that cards were given, for the address of the page that asks again."""
+    return ",".join(place if re.fullmatch(r"[1-4]", place) else "" for place in given)
+
+
+def _placed(written: str, count: int) -> list[str]:
+    """Read what `_places` wrote; anything else is no place at all."""
+    given = written.split(",")
+    fits = len(given) == count and all(re.fullmatch(r"[1-4]?", place) for place in given)
+    return given if fits else [""] * count
 
 
 def _milliseconds(given: str) -> int | None:

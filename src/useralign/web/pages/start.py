@@ -12,7 +12,7 @@ from useralign import domains, obtaining
 from useralign.errors import ModelUnavailableError, OptionError
 from useralign.obtaining import Wanted
 from useralign.pooling.make import checked_question
-from useralign.web import models
+from useralign.web import beginning, models
 from useralign.web.identity import Here
 from useralign.web.kept import unfinished
 from useralign.web.rendering import page, to
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from useralign.domains import Domain
 
 router = APIRouter()
-METHOD = "useralign"  # how pairs are chosen on the personal page
 # Offered on the start page, in this order, with a heading.
 SHELVES = (
     ("food64d", "Food"),
@@ -47,13 +46,22 @@ def ask(
     kind: Annotated[str, Form(pattern="^(text|image)$")] = "text",
     model: Annotated[str, Form(max_length=200)] = "",
     shown: Annotated[int, Form(ge=2, le=4)] = 2,
+    rank: Annotated[bool, Form()] = False,
     budget: Annotated[str, Form(pattern=r"^\d{0,3}$")] = "",
+    method: Annotated[str, Form(pattern=f"^({beginning.CERTAIN}|{beginning.QUICK})?$")] = "",
+    fresh: Annotated[bool, Form()] = False,
 ) -> Response:
     """Begin: at once if the answers are there, else by having them made."""
     state = request.app.state
     state.limits.asks.take(state.limits.visitor(request))
-    begin = {"method": METHOD, "shown": shown, "budget": int(budget) if budget else None}
-    begin["seed"] = None
+    begin = {
+        "method": method or beginning.usual_method(state.store, who.owner),
+        "shown": shown,
+        "rank": rank,
+        "budget": int(budget) if budget else None,
+        "fresh": fresh,
+        "seed": None,
+    }
     try:
         wanted = _wanted(question, kind, model)
         found = None if wanted.images or not wanted.ready_will_do else obtaining.find(wanted)
@@ -64,7 +72,7 @@ def ask(
     state.store.persons.visit(who.owner, state.settings.now())
     if found is not None:
         pool_id = state.store.pools.add(found[0], None if found[1] else who.owner)
-        screen = state.live.create(pool_id, who.owner, begin)
+        screen = beginning.begin(state.store, state.live, pool_id, who.owner, begin)
         return to(request, f"/s/{screen.session_id}")
     wish = {"question": wanted.question, "kind": wanted.kind, "model": wanted.model}
     return to(request, f"/making/{state.makings.begin(who.owner, wish | {'begin': begin})}")
@@ -74,6 +82,7 @@ def show_start(
     request: Request, owner: str, *, trouble: str = "", question: str = "", status: int = 200
 ) -> Response:
     """Return the start page, with what went wrong and what was typed, if anything."""
+    store = request.app.state.store
     allowed = request.app.state.settings.visitors_may_make
     return page(
         request,
@@ -82,7 +91,9 @@ def show_start(
         few=FEW,
         choices=models.at_hand() if allowed else [],
         missing=models.missing() if allowed else _CLOSED,
-        unfinished=unfinished(request.app.state.store, owner, most=3),
+        unfinished=unfinished(store, owner, most=3),
+        remembers=store.persons.get(owner).remember,
+        others_share=beginning.others_share(store, owner),
         trouble=trouble,
         question=question,
         status_code=status,

@@ -77,6 +77,42 @@ function press(value) {
   return Boolean(button);
 }
 
+// Puts a card where it comes next, or takes it back; the last one left takes the last place.
+function place(card) {
+  const choices = [...main.querySelectorAll("[data-card] select[name=place]")];
+  const mine = card.querySelector("select[name=place]");
+  mine.value = mine.value ? "" : nextPlace(choices);
+  const left = choices.filter((choice) => !choice.value);
+  if (mine.value && left.length === 1) left[0].value = nextPlace(choices);
+  badges();
+  if (choices.every((choice) => choice.value)) main.querySelector("button[value=ranking]").focus({ preventScroll: true });
+}
+
+function nextPlace(choices) {
+  const taken = new Set(choices.map((choice) => choice.value));
+  return choices.map((_, k) => String(k + 1)).find((number) => !taken.has(number)) || "";
+}
+
+function badges() {
+  for (const card of main.querySelectorAll("[data-card]")) {
+    const badge = card.querySelector("[data-badge]");
+    if (!badge) continue;
+    badge.textContent = card.querySelector("select[name=place]").value;
+    badge.hidden = !badge.textContent;
+    card.classList.toggle("placed", !badge.hidden);
+  }
+}
+
+// A place that is given to one answer is taken from the other that had it.
+document.addEventListener("change", (event) => {
+  if (!event.target.matches("select[name=place]")) return;
+  for (const other of main.querySelectorAll("select[name=place]")) {
+    if (other !== event.target && other.value === event.target.value) other.value = "";
+  }
+  badges();
+});
+document.addEventListener("reset", () => setTimeout(badges));
+
 // The second half of a double click must not answer the screen that has just come up.
 document.addEventListener("click", (event) => {
   if (event.detail < 2 || !event.target.closest("[data-card], [data-answer]")) return;
@@ -99,9 +135,10 @@ document.addEventListener("click", (event) => {
     return;
   }
   const card = event.target.closest("[data-card]");
-  if (!card || event.target.closest("button, a, summary")) return;
+  if (!card || event.target.closest("button, a, summary, select, label")) return;
   if (String(window.getSelection())) return;  // someone marks a passage
-  press(card.dataset.card);
+  if (card.querySelector("select[name=place]")) place(card);
+  else press(card.dataset.card);
 });
 
 const KEYS = { ArrowLeft: "0", ArrowRight: "1", 1: "0", 2: "1", 3: "2", 4: "3", u: "undo", s: "skip", "=": "equal", n: "neither" };
@@ -109,7 +146,11 @@ document.addEventListener("keydown", (event) => {
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest("input, textarea, select")) return;
   const value = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-  if (value !== undefined && !busy && press(value)) event.preventDefault();
+  if (value === undefined || busy) return;
+  const card = /^[1-4]$/.test(event.key) && main.querySelector(`[data-card="${value}"]:has(select[name=place])`);
+  if (card) place(card);
+  else if (!press(value)) return;
+  event.preventDefault();
 });
 
 // A page that the browser kept (going back) may be out of date: show where things stand.
@@ -153,6 +194,7 @@ function prepare() {
   shownAt = performance.now();
   document.body.classList.add("scripted");
   for (const hint of main.querySelectorAll("[data-scripted]")) hint.hidden = false;
+  badges();
   for (const copy of main.querySelectorAll("[data-copy]")) copy.hidden = !navigator.clipboard;
   const making = main.querySelector("[data-making]");
   if (making) watch(making);
