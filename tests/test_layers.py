@@ -14,7 +14,7 @@ import useralign
 SOURCE = Path(useralign.__file__).parent
 # From the ground up: a layer may import from those before it, and from itself.
 LAYERS = [
-    "errors", "checks", "files", "paths", "plugins",
+    "errors", "checks", "files", "paths", "plugins", "tomls",
     "geometry", "embedders.base", "candidates", "pool", "answers", "methods",
     "interaction", "session", "weights", "generators", "embedders", "remarks", "pooling",
     "domains", "obtaining", "users", "memory", "experiments",

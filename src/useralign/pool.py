@@ -232,6 +232,26 @@ class Pool:
             digest.update(texts.strip("\0").encode(errors="replace"))
         return digest.hexdigest()[:16]
 
+    def of(self, candidates: Sequence[Candidate], baseline: Candidate | None) -> Pool:
+        """Return the same pool with its candidates told in another way.
+
+        Parameters
+        ----------
+        candidates : sequence of Candidate, length K
+            In their order, for instance with their pictures kept elsewhere.
+        baseline : Candidate, optional
+        """
+        return Pool(
+            self.question,
+            candidates,
+            self.raw_features,
+            baseline,
+            normalise=self.normalise,
+            embedder=self.embedder,
+            baseline_features=self.raw_baseline_features,
+            meta=self.meta,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the pool as plain data; features are kept to the last bit."""
         return {

@@ -22,12 +22,12 @@ Cells come in a fixed order, and all their randomness follows from their keys.
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
+from useralign import tomls
 from useralign.errors import FileFormatError, OptionError
 from useralign.experiments.cells import CellSpec, embedder_of
 from useralign.experiments.plan_checks import check_plan, domain_trouble, usable_domains
@@ -202,15 +202,8 @@ def read_plan(source: str | Path) -> Plan:
 
 def parse_plan(text: str, where: str = "plan") -> Plan:
     """Read a plan from the text of a TOML file; `where` is its name in messages."""
-    try:
-        plan = Plan.model_validate(tomllib.loads(text))
-        check_plan(plan)
-    except tomllib.TOMLDecodeError as error:
-        raise FileFormatError(f"{where}: is not TOML ({error})") from error
-    except ValidationError as error:
-        raise FileFormatError(f"{where}: {_first_problem(error)}") from error
-    except OptionError as error:
-        raise FileFormatError(f"{where}: {error}") from error
+    help_ = "the plans that come with useralign show every key"
+    plan = tomls.parse(Plan, text, where, check=check_plan, help_=help_)
     plan._text = text
     return plan
 
@@ -220,14 +213,3 @@ def _name(entry: object) -> object:
         if hasattr(entry, attribute):
             return getattr(entry, attribute)
     return entry
-
-
-def _first_problem(error: ValidationError) -> str:
-    first = error.errors()[0]
-    place = ""
-    for part in first["loc"]:
-        if isinstance(part, int):
-            place += f"[{part}]"
-        elif part.isidentifier():  # else the name of a branch of a union
-            place += f".{part}" if place else part
-    return f"{place}: {first['msg']}, got {str(first['input'])[:60]!r}"

@@ -87,15 +87,7 @@ class Library:
             )
         candidates = [self._kept(candidate, key) for candidate in pool]
         baseline = self._kept(pool.baseline, key) if pool.baseline else None
-        kept = Pool(
-            pool.question,
-            candidates,
-            pool.raw_features,
-            baseline,
-            normalise=pool.normalise,
-            embedder=pool.embedder,
-            meta=pool.meta,
-        )
+        kept = pool.of(candidates, baseline)
         return kept.save(self.folder / f"{key}.json")
 
     def _kept(self, candidate: Candidate, key: str) -> Candidate:

@@ -128,14 +128,4 @@ def _with_media(pool: Pool) -> tuple[Pool, list[media.Media]]:
     baseline = None if pool.baseline is None else kept(pool.baseline)
     if not pictures:
         return pool, []
-    copy = Pool(
-        pool.question,
-        candidates,
-        pool.raw_features,
-        baseline,
-        normalise=pool.normalise,
-        embedder=pool.embedder,
-        baseline_features=pool.raw_baseline_features,
-        meta=pool.meta,
-    )
-    return copy, list(pictures.values())
+    return pool.of(candidates, baseline), list(pictures.values())

@@ -6,14 +6,13 @@ have any number of each. `read_design` makes one from a TOML file.
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from useralign import domains
+from useralign import domains, tomls
 from useralign.errors import FileFormatError, OptionError
 from useralign.methods import method_for
 
@@ -210,16 +209,8 @@ def read_design(path: str | Path) -> Design:
 
 def parse_design(text: str, where: str = "study file") -> Design:
     """Read a design from the text of a TOML file; `where` is its name in messages."""
-    try:
-        design = Design.model_validate(tomllib.loads(text))
-        _check_names(design)
-    except tomllib.TOMLDecodeError as error:
-        raise FileFormatError(f"{where}: is not TOML ({error})") from error
-    except ValidationError as error:
-        raise FileFormatError(f"{where}: {_first_problem(error)}") from error
-    except OptionError as error:
-        raise FileFormatError(f"{where}: {error}") from error
-    return design
+    help_ = "`useralign study init` shows every key"
+    return tomls.parse(Design, text, where, check=_check_names, help_=help_)
 
 
 def _check_names(design: Design) -> None:
@@ -246,21 +237,3 @@ def _check_names(design: Design) -> None:
                 f"methods[{number}]: {name!r} asks nothing, so there is nothing to compare; "
                 "Random is evaluated in every study, leave it out"
             )
-
-
-def _first_problem(error: ValidationError) -> str:
-    first = error.errors()[0]
-    place = ""
-    for part in first["loc"]:
-        if isinstance(part, int):
-            place += f"[{part}]"
-        elif part.replace("-", "_").isidentifier() and part != "literal":
-            place += f".{part}" if place else part
-    if first["type"] == "missing":
-        return f"{place}: is missing; `useralign study init` shows every key"
-    if first["type"] == "extra_forbidden":
-        return f"{place}: is not a key of a study file; `useralign study init` shows every key"
-    message = first["msg"].removeprefix("Value error, ")
-    return (
-        f"{place or 'file'}: {message[:1].lower()}{message[1:]}; got {str(first['input'])[:60]!r}"
-    )
