@@ -48,13 +48,19 @@ def parse(
     return made
 
 
+def _is_branch(part: str) -> bool:
+    """Tell the name of a branch of a union, which nobody wrote, from a key."""
+    named = part.replace("-", "_").isidentifier()
+    return not named or part == "literal" or part.startswith("constrained-")
+
+
 def _first_problem(error: ValidationError, help_: str) -> str:
     first = error.errors()[0]
     place = ""
     for part in first["loc"]:
         if isinstance(part, int):
             place += f"[{part}]"
-        elif part.replace("-", "_").isidentifier() and part != "literal":  # else a union's branch
+        elif not _is_branch(part):
             place += f".{part}" if place else part
     if first["type"] == "missing":
         return f"{place}: is missing; {help_}"
