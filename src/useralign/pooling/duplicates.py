@@ -10,7 +10,6 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from useralign.pooling.words import shingles, words
 
@@ -86,6 +85,8 @@ def near_duplicates(
 
 def _by_words(texts: Sequence[str], limit: float) -> list[tuple[int, int, float]]:
     """Compare all texts at once: the product of the incidence matrix with itself counts."""
+    from scipy.sparse import csr_array  # noqa: PLC0415 - slow to load, and not needed to serve
+
     places: dict[tuple[str, ...], int] = {}
     rows, columns = [], []
     for row, text in enumerate(texts):
