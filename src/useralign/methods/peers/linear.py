@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -58,6 +59,7 @@ class LinearRun(Run):
                 return Decision(*self.choose(open_), self.norm_bound)
         return Decision(self.best(), None, self.norm_bound if len(self.features) > 1 else 0.0)
 
+    @abstractmethod
     def choose(self, open_: NDArray[np.bool_]) -> tuple[int, int]:
         """Choose a pair that may be asked.
 
@@ -66,7 +68,6 @@ class LinearRun(Run):
         open_ : ndarray of bool, shape (K, K)
             Symmetric, with at least one pair; nobody meets themselves.
         """
-        raise NotImplementedError
 
     def _open(self, closed: set[frozenset[int]]) -> NDArray[np.bool_]:
         open_ = ~np.eye(len(self.features), dtype=bool)
