@@ -142,11 +142,11 @@ class Recollection:
         with self._store.reading() as connection:
             found = connection.execute(about).first()
             told = connection.execute(rows).all()
-        if found is None:
+        if found is None or not told:
             return None
-        answers, _, grown = fold(told)
+        answers, _ = fold(told)
         try:
-            pool = self._store.pools.of_session(grown or found.pool_id)
+            pool = self._store.pools.of_session(told[-1].view["pool_id"])
             said = [read_answer(answer, *pool.features.shape) for answer in answers]
         except (NotFoundError, FileFormatError):
             return None

@@ -139,6 +139,24 @@ class Interactions:
         """Return the session itself, rebuilt; changing it changes nothing in the database."""
         return self._rebuilt(*self._read(session_id, owner))
 
+    def look(self, session_id: str, owner: str) -> tuple[Screen, Session]:
+        """Return what a person looks at now, and the session itself, of the same moment."""
+        about, rows = self._read(session_id, owner)
+        return _screen_of(rows[-1], about), self._rebuilt(about, rows)
+
+    def shown(self, session_id: str, owner: str, step: int) -> tuple[int, ...]:
+        """Return what was on a screen, in the order on the page.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such session, or it is somebody else's.
+        ConflictError
+            If the screen was not reached yet.
+        """
+        _, rows = self._read(session_id, owner)
+        return tuple(_reached(rows, step).shown)
+
     def page(self, session_id: str, owner: str) -> dict[str, Any]:
         """Return what `create` was given for the page alone."""
         with self._store.reading() as connection:
@@ -185,8 +203,7 @@ class Interactions:
             return _screen_of(known, about)
         session = self._rebuilt(about, rows)
         kept = tell(session, told, rows[step].shown)
-        pool_id = fold(rows[:step])[2] or about.pool_id
-        following = _screen(session, session_id, pool_id, step + 1)
+        following = _screen(session, session_id, rows[step].view["pool_id"], step + 1)
         values = {"kind": told.kind, "told": kept, "milliseconds": milliseconds}
         return self._write(about, told, values, following, also)
 
@@ -220,8 +237,8 @@ class Interactions:
         about, rows = self._read(session_id, owner)
         if (known := _answered(rows, step, told)) is not None:
             return _screen_of(known, about)
-        answers, stopped, grown = fold(rows)
-        present = self._store.pools.of_session(grown or about.pool_id)
+        answers, stopped = fold(rows)
+        present = self._store.pools.of_session(rows[step].view["pool_id"])
         row, pictures = grown_row(present, pool, owner)
         session = rebuild(pool, about.settings, answers, stopped)
         following = _screen(session, session_id, str(row["id"]), step + 1)
@@ -248,7 +265,10 @@ class Interactions:
     def _read(self, session_id: str, owner: str) -> tuple[Row[Any], Sequence[Row[Any]]]:
         with self._store.reading() as connection:
             about = _about(connection, session_id, owner)
-            return about, connection.execute(_steps_of(session_id)).all()
+            rows = connection.execute(_steps_of(session_id)).all()
+        if not rows:  # deleted between the two
+            raise NotFoundError("there is no such session")
+        return about, rows
 
     def _write(
         self,
@@ -273,8 +293,8 @@ class Interactions:
         return _screen_of(known, about)
 
     def _rebuilt(self, about: Row[Any], rows: Sequence[Row[Any]]) -> Session:
-        answers, stopped, grown = fold(rows)
-        pool: Pool = self._store.pools.of_session(grown or about.pool_id)
+        answers, stopped = fold(rows)
+        pool: Pool = self._store.pools.of_session(rows[-1].view["pool_id"])
         return rebuild(pool, about.settings, answers, stopped, rows[-1].shown)
 
 
@@ -290,11 +310,15 @@ def _steps_of(session_id: str) -> Any:
     return select(steps).where(steps.c.session_id == session_id).order_by(steps.c.number)
 
 
-def _answered(rows: Sequence[Row[Any]], step: int, told: Told) -> Row[Any] | None:
-    """Return the row after a step if it was answered in this way; None if it awaits an answer."""
+def _reached(rows: Sequence[Row[Any]], step: int) -> Row[Any]:
     if not 0 <= step < len(rows):
         raise ConflictError(f"screen {step} was not shown yet; the current one is {len(rows) - 1}")
-    row = rows[step]
+    return rows[step]
+
+
+def _answered(rows: Sequence[Row[Any]], step: int, told: Told) -> Row[Any] | None:
+    """Return the row after a step if it was answered in this way; None if it awaits an answer."""
+    row = _reached(rows, step)
     if row.kind is None:
         return None
     if row.told.get("request") != told.request():

@@ -52,7 +52,7 @@ class Told:
         return {"kind": self.kind, **given}
 
 
-def fold(rows: Iterable[Row[Any]]) -> tuple[list[Any], bool, str | None]:
+def fold(rows: Iterable[Row[Any]]) -> tuple[list[Any], bool]:
     """Return what is in force after some answered steps.
 
     Returns
@@ -61,11 +61,9 @@ def fold(rows: Iterable[Row[Any]]) -> tuple[list[Any], bool, str | None]:
         As a session saves them.
     stopped : bool
         Whether the person ended it.
-    pool_id : str or None
-        The pool that the session has grown to, if it has.
     """
     answers: list[Any] = []
-    stopped, pool_id = False, None
+    stopped = False
     for row in rows:
         if row.kind == "stop":
             stopped = True
@@ -73,11 +71,9 @@ def fold(rows: Iterable[Row[Any]]) -> tuple[list[Any], bool, str | None]:
             stopped = False
         elif row.kind == "undo":
             answers.pop()
-        elif row.kind == "growth":
-            pool_id = row.told["pool"]
-        elif row.kind is not None:
+        elif row.kind not in (None, "growth"):
             answers.append(row.told["answer"])
-    return answers, stopped, pool_id
+    return answers, stopped
 
 
 def rebuild(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
@@ -48,11 +48,17 @@ def rinse(database: Database) -> bool:
         cursor = raw.cursor()
         (patience,) = cursor.execute("PRAGMA busy_timeout").fetchone()
         cursor.execute(f"PRAGMA busy_timeout = {_BRIEFLY}")
-        busy, _, _ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        emptied = _empty_log(cursor)
         cursor.execute(f"PRAGMA busy_timeout = {patience}")
-        return not busy
+        return emptied
     finally:
         raw.close()
+
+
+def _empty_log(cursor: Any) -> bool:
+    """Empty SQLite's log, and tell whether that was possible: nobody reads from it."""
+    busy, _, _ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not busy
 
 
 def _wipe_sqlite(database: Database) -> None:
@@ -61,9 +67,7 @@ def _wipe_sqlite(database: Database) -> None:
         cursor = raw.cursor()
         cursor.execute("VACUUM")
         for _ in range(_TRIES):
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            busy = cursor.fetchone()
-            if busy is not None and busy[0] == 0:  # nobody reads from the log
+            if _empty_log(cursor):
                 return
             time.sleep(_PAUSE)
     finally:

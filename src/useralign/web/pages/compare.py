@@ -43,8 +43,8 @@ def show(
 ) -> Response:
     """Show the comparison that is due, or the answer."""
     live = request.app.state.live
-    screen: Screen = live.screen(session_id, who.owner)
-    session: Session = live.session(session_id, who.owner)
+    look: tuple[Screen, Session] = live.look(session_id, who.owner)
+    screen, session = look
     template = "compare.html" if screen.finished is None else "result.html"
     about = live.page(session_id, who.owner)
     shared: dict[str, Any] = {"screen": screen, "session": session, "note": NOTES.get(note, "")}
