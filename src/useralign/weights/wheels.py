@@ -167,10 +167,12 @@ def _command(piece: Part, folder: Path) -> list[str]:
 
 
 def _size_of(folder: Path) -> int:
+    """Return how much there is; what pip moves or removes meanwhile does not count."""
     total = 0
-    for path in folder.rglob("*"):
-        with contextlib.suppress(FileNotFoundError):  # pip has moved it meanwhile
-            total += path.lstat().st_size
+    for parent, _, names in os.walk(folder):  # which passes over folders that are gone
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                total += os.lstat(os.path.join(parent, name)).st_size  # noqa: PTH118
     return total
 
 
