@@ -21,6 +21,7 @@ from pydantic import BaseModel, StringConstraints
 from useralign.embedders import embedder_for, report
 from useralign.errors import AnswerError, ModelAnswerError, SessionStateError
 from useralign.generators.base import TextRequest
+from useralign.generators.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,7 +125,7 @@ def direction_of(
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        wishes = asyncio.run(ask(generator, pool.question, text))
+        wishes = wait_for(ask(generator, pool.question, text), generator)
         return towards(wishes, pool, embedder=embedder)
     raise SessionStateError(
         "an event loop is running: use `towards(await ask(generator, question, text), pool)`"

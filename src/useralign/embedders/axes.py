@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from useralign.embedders.scores import SYSTEM, Scale
 from useralign.embedders.store import VectorStore
 from useralign.errors import ModelAnswerError, OptionError
 from useralign.generators.base import TextRequest
+from useralign.generators.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -110,14 +110,7 @@ class AxesEmbedder(Embedder):
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Score texts, shape (n, d), one column an axis; works within a running loop, too."""
-        items = as_texts(texts)
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(self.score(items))
-        # A loop cannot wait for itself: another thread has a loop of its own.
-        with ThreadPoolExecutor(1) as other:
-            return other.submit(asyncio.run, self.score(items)).result()
+        return wait_for(self.score(as_texts(texts)), self.generator)
 
     async def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Score texts, shape (n, d), within a running loop.

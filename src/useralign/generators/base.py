@@ -143,3 +143,6 @@ class Generator(ABC):
 
     async def aclose(self) -> None:  # noqa: B027 - most have nothing to close
         """Release connections and weights. Calling it twice is harmless."""
+    async def release(self) -> None:  # noqa: B027 - as below
+        """Let go of what belongs to this event loop, which is about to end; weights stay."""
+

@@ -88,6 +88,10 @@ class Cached(Generator):
             return made
 
     async def aclose(self) -> None:
+    async def release(self) -> None:
+        """Let the generator go."""
+        await self.generator.release()
+
         """Close the generator."""
         await self.generator.aclose()
 

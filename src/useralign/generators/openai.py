@@ -129,9 +129,13 @@ class OpenAI(Generator):
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._service.aclose()
+        await self.release()
 
     async def _chat(self, request: TextRequest) -> Text:
+    async def release(self) -> None:
+        """Close the connections; a later call opens new ones."""
+        await self._service.aclose()
+
         started = time.perf_counter()
         left_out = set(self._refused)
         while True:

@@ -40,7 +40,6 @@ class RefusedPartError(Exception):
 class _Here:
     """What belongs to one event loop."""
 
-    loop: asyncio.AbstractEventLoop
     client: openai.AsyncOpenAI
     slots: asyncio.Semaphore
 
@@ -68,16 +67,16 @@ class Service:
         self._key_variable = key_variable
         self._timeout = timeout
         self._concurrency = concurrency
-        self._state: _Here | None = None
+        self._states: dict[asyncio.AbstractEventLoop, _Here] = {}
 
     def slots(self) -> asyncio.Semaphore:
         """Return the semaphore that limits how many calls run at once."""
         return self._here().slots
 
     async def aclose(self) -> None:
-        """Close the connections; a later call opens new ones."""
-        state, self._state = self._state, None
-        if state is not None and state.loop is asyncio.get_running_loop():
+        """Close the connections of this event loop; a later call opens new ones."""
+        state = self._states.pop(asyncio.get_running_loop(), None)
+        if state is not None:
             await state.client.close()
 
     async def post(self, kind: str, body: dict[str, Any], limit: int) -> dict[str, Any]:
@@ -140,17 +139,19 @@ class Service:
     def _here(self) -> _Here:
         # Connections and semaphores belong to an event loop; each asyncio.run has its own.
         loop = asyncio.get_running_loop()
-        if self._state is None or self._state.loop is not loop:
+        if loop not in self._states:
             import openai  # noqa: PLC0415
 
+            for gone in [other for other in self._states if other.is_closed()]:
+                del self._states[gone]
             client = openai.AsyncOpenAI(
                 api_key=self._key or "none",
                 base_url=self._address,
                 timeout=self._timeout,
                 max_retries=0,
             )
-            self._state = _Here(loop, client, asyncio.Semaphore(self._concurrency))
-        return self._state
+            self._states[loop] = _Here(client, asyncio.Semaphore(self._concurrency))
+        return self._states[loop]
 
     def _refused(self, error: openai.APIStatusError, body: dict[str, Any]) -> Exception:
         status = error.status_code

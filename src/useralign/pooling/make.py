@@ -7,8 +7,6 @@ next one under another seed, until the pool is full or a limit is reached.
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +17,8 @@ from useralign.errors import (
     ModelUnavailableError,
     OptionError,
 )
+from useralign.generators.base import Generator
+from useralign.generators.waiting import wait_for
 from useralign.paths import cache_dir
 from useralign.pooling.desk import Desk
 from useralign.pooling.features import Features
@@ -29,7 +29,6 @@ from useralign.pooling.spending import Ledger
 from useralign.pooling.words import tidy
 
 if TYPE_CHECKING:
-    from useralign.generators.base import Generator
     from useralign.pool import Pool
     from useralign.pooling.events import Progress
     from useralign.pooling.features import AnyEmbedder
@@ -119,20 +118,8 @@ def generate_pool(*args: Any, **options: Any) -> Pool:
     *args, **options
         As for `make_pool`.
     """
-
-    def work() -> Pool:
-        return asyncio.run(make_pool(*args, **options))
-
-    with ThreadPoolExecutor(1) as aside:
-        return aside.submit(work).result() if _in_loop() else work()
-
-
-def _in_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+    given = [*args, *options.values()]
+    return wait_for(make_pool(*args, **options), *(g for g in given if isinstance(g, Generator)))
 
 
 def checked_question(question: str) -> str:
