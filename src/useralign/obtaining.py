@@ -36,8 +36,9 @@ class Wanted:
     images : bool
     fresh : bool
         Make a new pool even if there is one.
-    care : bool
-        Let the model list ideas and check them before it writes: slower, and more varied.
+    care : bool, optional
+        Let the model list ideas and weigh them before it writes: slower, more varied, and truer
+        to the question. When not given, a local model does and a service does not.
     """
 
     question: str
@@ -47,7 +48,7 @@ class Wanted:
     size: int | None = None
     images: bool = False
     fresh: bool = False
-    care: bool = False
+    care: bool | None = None
 
     @property
     def kind(self) -> str:
@@ -57,7 +58,8 @@ class Wanted:
     @property
     def ready_will_do(self) -> bool:
         """Whether a pool that is there already is as good as a new one."""
-        return not (self.fresh or self.care) and self.model is None and self.size is None
+        particular = self.care is not None or self.model is not None or self.size is not None
+        return not (self.fresh or particular)
 
 
 def find(wanted: Wanted) -> tuple[Pool, Question | None] | None:
@@ -92,9 +94,11 @@ def make(wanted: Wanted, generator: Generator, progress: Progress | None = None)
 
 
 def recipe_of(wanted: Wanted, generator: Generator) -> Recipe:
-    """Return the recipe: small local models are asked for one sentence."""
-    choices: dict[str, Any] = {"kind": wanted.kind, "size": wanted.size, "care": wanted.care}
-    return Recipe.concise(**choices) if generator.name == "local" else Recipe(**choices)
+    """Return the recipe: small local models are asked for one sentence, and with care."""
+    small = generator.name == "local"
+    care = small if wanted.care is None else wanted.care
+    choices: dict[str, Any] = {"kind": wanted.kind, "size": wanted.size, "care": care}
+    return Recipe.concise(**choices) if small else Recipe(**choices)
 
 
 def generator_of(name: str | None) -> Generator:

@@ -155,6 +155,11 @@ class Secretive(Uncounted):
         return Text(request.prompt, self.model, usage=Usage(1))
 
 
+class Forgetful(Secretive):
+    makes = frozenset({"text"})
+    continues = True
+
+
 class Talkative(Uncounted):
     def __repr__(self) -> str:
         return "Talkative(key='sk-very-secret')"
@@ -169,6 +174,7 @@ class Idle(Uncounted):
     [
         (Uncounted(), "counts its call"),
         (Secretive(), "image is not in makes"),
+        (Forgetful(), "begins with what it is to begin with"),
         (Talkative(), "the key in MY_API_KEY is not shown"),
         (Idle(), "it makes something"),
     ],

@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -82,6 +83,37 @@ def test_seeds(local: Local) -> None:
 def test_a_schema_is_followed(local: Local) -> None:
     request = TextRequest("A fruit as JSON.", max_tokens=60, seed=1, schema=SCHEMA)
     assert isinstance(json.loads(asyncio.run(local.text(request)).text)["fruit"], str)
+
+
+def test_a_text_goes_on_from_its_beginning(local: Local) -> None:
+    begin = "My favourite fruit is the"
+    made = asyncio.run(local.text(replace(ASK, begin=begin)))
+    assert made.text.startswith(f"{begin} ")
+    assert len(made.text) > len(begin) + 2
+
+
+def test_words_are_weighed(local: Local) -> None:
+    request = replace(
+        ASK, prompt="What is the capital of France?", begin="The capital of France is"
+    )
+    words = ("Paris", "banana", "xylophone")
+    reply = asyncio.run(local.text(replace(request, weigh=words)))
+    likely = json.loads(reply.text)
+    assert set(likely) == set(words)
+    assert max(likely.values()) == likely["Paris"] <= 0
+    assert reply.usage.output_tokens == 1
+
+
+def test_examples_are_followed(local: Local) -> None:
+    examples = tuple((f"Say {word}.", f"{word}!") for word in ("moon", "tree", "house", "ship"))
+    request = TextRequest("Say river.", examples=examples, temperature=0.0, max_tokens=8, seed=1)
+    assert asyncio.run(local.text(request)).text.strip().casefold().startswith("river")
+
+
+def test_a_service_does_not_go_on_from_a_beginning(server: LocalServer) -> None:
+    for request in (replace(ASK, begin="An"), replace(ASK, weigh=("apple",))):
+        with pytest.raises(ModelUnavailableError, match="for local models"):
+            over_http(server, request)
 
 
 def test_the_event_loop_goes_on(local: Local) -> None:

@@ -17,6 +17,7 @@ import pytest
 from useralign.embedders.base import Embedder
 from useralign.errors import ModelUnavailableError
 from useralign.generators.base import Generator, ImageRequest, Picture, Text, TextRequest, Usage
+from useralign.pooling.prompts import LISTING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,22 +30,16 @@ Answer = Callable[[TextRequest, int], str]
 
 
 def is_interests(request: TextRequest) -> bool:
-    return _listed(request) == "interests"
+    return request.schema is not None
 
 
 def is_ideas(request: TextRequest) -> bool:
-    return _listed(request) == "answers"
-
-
-def _listed(request: TextRequest) -> str | None:
-    return None if request.schema is None else next(iter(request.schema["properties"]))
+    return request.system == LISTING
 
 
 def ideas(request: TextRequest) -> str:
-    """As many ideas as are asked for, of one word each, all different."""
-    assert request.schema is not None
-    count = request.schema["properties"]["answers"]["minItems"]
-    return json.dumps({"answers": [dish(f"{request.seed}/{i}").split()[1] for i in range(count)]})
+    """A dozen ideas of one word each, all different."""
+    return "\n".join(dish(f"{request.seed}/{i}").split()[1] for i in range(12))
 
 
 def interests(request: TextRequest) -> str:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from useralign.cli.options import Care, Embedder  # noqa: TC001 - typer reads them
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
@@ -52,12 +54,10 @@ def ask(
         bool, typer.Option("--rank", help="Put all that are shown in order; shows 4 by itself.")
     ] = False,
     size: Annotated[int | None, typer.Option(help="How many answers to make.")] = None,
-    embedder: Annotated[str | None, typer.Option(help="What turns answers into features.")] = None,
+    embedder: Embedder = None,
     image: Annotated[bool, typer.Option("--image", help="Pictures instead of texts.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Make new answers.")] = False,
-    care: Annotated[
-        bool, typer.Option("--care", help="Let the model list ideas first: slower, more varied.")
-    ] = False,
+    care: Care = None,
     grow: Annotated[
         bool, typer.Option("--grow", help="Make more answers near those you choose, as you go.")
     ] = False,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
 
 from useralign import obtaining
 from useralign.cli import keys, screens
@@ -91,7 +93,8 @@ class _Watch:
             console=console,
             transient=True,
         )
-        self._task = self._bar.add_task(f"Answers from {model}", total=None)
+        self._title = f"Answers from {model}"
+        self._task = self._bar.add_task(self._title, total=None)
 
     def __enter__(self) -> _Watch:
         self._bar.start()
@@ -104,9 +107,16 @@ class _Watch:
         """Take in one event."""
         self._bar.update(self._task, completed=event.made, total=event.wanted or None)
         if event.kind == "candidate" and event.candidate is not None:
-            text = screens.clean(str(event.candidate), 200)
-            self._bar.console.print(f"  {event.made:>2}  {text}", style="dim", markup=False)
+            self._bar.update(self._task, description=self._title)
+            self._line(str(event.made), screens.clean(str(event.candidate), 200))
         elif event.kind == "rejected" and event.note:
-            self._bar.console.print(f"   -  left out: {event.note}", style="dim", markup=False)
-        elif event.kind == "ideas" and event.note:
-            self._bar.console.print(f"   -  {event.note}", style="dim", markup=False)
+            self._line("-", f"left out: {event.note}")
+        elif event.kind == "ideas":
+            self._bar.update(self._task, description=event.note.capitalize())
+
+    def _line(self, mark: str, text: str) -> None:
+        """Print what came, above the bar; further lines of a text stand below its first."""
+        row = Table.grid(padding=(0, 2))
+        row.add_column(width=4, justify="right")
+        row.add_row(mark, Text(text))
+        self._bar.console.print(row, style="dim")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from useralign.cli.options import Care, Embedder  # noqa: TC001 - typer reads them
+
 if TYPE_CHECKING:
     from useralign.pool import Pool
 
@@ -15,7 +17,6 @@ app = typer.Typer(no_args_is_help=True, help="Make pools of answers, bring your 
 
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write the pool to this file.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
-Embedder = Annotated[str | None, typer.Option(help="What turns answers into features.")]
 
 
 @app.command()
@@ -27,9 +28,7 @@ def generate(
     ] = None,
     embedder: Embedder = None,
     image: Annotated[bool, typer.Option("--image", help="Pictures instead of texts.")] = False,
-    care: Annotated[
-        bool, typer.Option("--care", help="Let the model list ideas first: slower, more varied.")
-    ] = False,
+    care: Care = None,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from useralign.errors import ModelUnavailableError
@@ -62,6 +62,15 @@ class TextRequest:
     schema : mapping, optional
         A JSON schema that the text must follow, where the service can enforce it. The reply is
         parsed and checked all the same.
+    examples : tuple of (str, str)
+        Prompts and their replies, as if they had been said before: a small model follows an
+        example better than a rule.
+    begin : str
+        What the text begins with, for generators that `continues` only.
+    weigh : tuple of str
+        Words. Instead of a text, tell how likely each is to come next after `begin`: the text is
+        then a JSON object of each word and its log-probability, or rather that of its first token.
+        For generators that `continues` only.
     """
 
     prompt: str
@@ -71,6 +80,9 @@ class TextRequest:
     seed: int | None = None
     min_p: float | None = None
     schema: Mapping[str, Any] | None = field(default=None, hash=False)
+    examples: tuple[tuple[str, str], ...] = ()
+    begin: str = ""
+    weigh: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +117,15 @@ class Picture:
     cached: bool = False
 
 
+def plain(request: TextRequest | ImageRequest) -> dict[str, Any]:
+    """Return a request as plain data, which it can be kept under.
+
+    Fields that came later are left out when empty, so that what was kept before is still found.
+    """
+    later = {"examples", "begin", "weigh"}
+    return {k: v for k, v in asdict(request).items() if v or k not in later}
+
+
 class Generator(ABC):
     """A model that writes text, draws pictures, or both.
 
@@ -118,10 +139,13 @@ class Generator(ABC):
       log line or repr ever holds a key.
     - Every result carries its `Usage`; a result from a cache carries `Usage()` and `cached=True`.
     - What a model says is data: it is never executed, and never trusted to have a form.
+    - `continues` tells whether it knows a request's `begin` and `weigh`; no other generator gets
+      them.
     """
 
     name: ClassVar[str]
     makes: frozenset[str] = frozenset()
+    continues: bool = False
     model: str
 
     @property
@@ -141,8 +165,8 @@ class Generator(ABC):
         """Generate one picture."""
         raise ModelUnavailableError(f"{self.name} ({self.model}) draws no pictures")
 
-    async def aclose(self) -> None:  # noqa: B027 - most have nothing to close
-        """Release connections and weights. Calling it twice is harmless."""
     async def release(self) -> None:  # noqa: B027 - as below
         """Let go of what belongs to this event loop, which is about to end; weights stay."""
 
+    async def aclose(self) -> None:  # noqa: B027 - most have nothing to close
+        """Release connections and weights. Calling it twice is harmless."""

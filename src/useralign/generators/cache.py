@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from useralign.errors import FileFormatError
 from useralign.files import read_json, write_atomically
-from useralign.generators.base import Generator, Picture, Text, TextRequest
+from useralign.generators.base import Generator, Picture, Text, TextRequest, plain
 from useralign.paths import cache_dir
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Cached(Generator):
         self.generator = generator
         self.folder = Path(folder) if folder is not None else cache_dir("generations")
         self.makes = generator.makes
+        self.continues = generator.continues
         self.model = generator.model
         self._busy: dict[str, asyncio.Lock] = {}
 
@@ -87,16 +88,16 @@ class Cached(Generator):
             self._keep(path, request, fields, {file: made.data})
             return made
 
-    async def aclose(self) -> None:
     async def release(self) -> None:
         """Let the generator go."""
         await self.generator.release()
 
+    async def aclose(self) -> None:
         """Close the generator."""
         await self.generator.aclose()
 
     def _path(self, kind: str, request: TextRequest | ImageRequest) -> Path:
-        what = {"format": FORMAT, "kind": kind, "by": self.identity, "request": asdict(request)}
+        what = {"format": FORMAT, "kind": kind, "by": self.identity, "request": plain(request)}
         text = json.dumps(what, sort_keys=True, ensure_ascii=True)
         digest = hashlib.sha256(text.encode()).hexdigest()
         return self.folder / digest[:2] / f"{digest}.json"
@@ -119,7 +120,7 @@ class Cached(Generator):
         fields: dict[str, Any],
         files: dict[Path, bytes] | None = None,
     ) -> None:
-        entry = {"by": self.identity, "request": asdict(request), "answer": fields}
+        entry = {"by": self.identity, "request": plain(request), "answer": fields}
         try:
             for file, content in (files or {}).items():
                 write_atomically(file, content)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from useralign.errors import ModelUnavailableError
@@ -68,6 +70,8 @@ async def _check_calls(generator: Generator, max_tokens: int) -> None:
             await _check_cancelling(generator, ask[0])
             for text in await asyncio.gather(*map(generator.text, ask)):
                 _check_text(text)
+            if generator.continues:
+                await _check_continuing(generator, ask[0])
         else:
             await _check_unavailable(generator.text(ask[0]), "text")
         if "image" in generator.makes:
@@ -77,6 +81,16 @@ async def _check_calls(generator: Generator, max_tokens: int) -> None:
     finally:
         await generator.aclose()
         await generator.aclose()
+
+
+async def _check_continuing(generator: Generator, request: TextRequest) -> None:
+    begun = replace(request, begin="The colour is")
+    weighed = replace(begun, weigh=("red", "seven"))
+    text = (await generator.text(begun)).text
+    _expect(text.startswith(begun.begin), "a text begins with what it is to begin with")
+    likely = json.loads((await generator.text(weighed)).text)
+    _expect(set(likely) == set(weighed.weigh), "all words are weighed, and no others")
+    _expect(all(value <= 0 for value in likely.values()), "words have log-probabilities")
 
 
 async def _check_cancelling(generator: Generator, request: TextRequest) -> None:

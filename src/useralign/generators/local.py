@@ -16,6 +16,7 @@ from useralign.generators import llamacpp
 from useralign.generators.base import Generator, Text, Usage
 from useralign.generators.openai import chat_body
 from useralign.generators.replies import Tokens, chat_text, said, tokens_of
+from useralign.generators.weighing import TOKENS, tokens_in, weighed
 
 if TYPE_CHECKING:
     from useralign.generators.base import TextRequest
@@ -50,6 +51,7 @@ class Local(Generator):
 
     name = "local"
     makes = frozenset({"text"})
+    continues = True
 
     def __init__(
         self,
@@ -148,8 +150,16 @@ class Local(Generator):
             )
         counts = reply.tokens
         usage = Usage(1, counts.input, counts.output, 0, time.perf_counter() - started, 0.0)
+        if request.weigh:
+            return Text(self._weighed(request, reply), self.model, usage=usage)
         content, finish = chat_text(data, self.model)
-        return Text(content, self.model, finish, usage)
+        return Text(_joined(request.begin, content), self.model, finish, usage)
+
+    def _weighed(self, request: TextRequest, reply: _Reply) -> str:
+        tokens = tokens_in(reply.logprobs)
+        if not tokens:
+            raise ModelAnswerError(f"{self.model} did not tell how likely any word is")
+        return weighed(tokens, request.weigh)
 
 
 class _Reply:
@@ -163,6 +173,7 @@ class _Reply:
         self._pieces: list[str] = []
         self._finish = "stop"
         self._error: dict[str, Any] | None = None
+        self.logprobs: list[Any] = []
         self.tokens = Tokens()
 
     def add(self, chunk: dict[str, Any]) -> bool:
@@ -174,6 +185,7 @@ class _Reply:
         for choice in chunk.get("choices", []):
             self._pieces.append(choice.get("delta", {}).get("content") or "")
             self._finish = choice.get("finish_reason") or self._finish
+            self.logprobs.append(choice.get("logprobs"))
         return self._stop.is_set()
 
     def whole(self) -> dict[str, Any]:
@@ -186,9 +198,18 @@ class _Reply:
         return {"choices": [{"message": message, "finish_reason": self._finish}]}
 
 
+def _joined(begin: str, rest: str) -> str:
+    begin = begin.rstrip()
+    return f"{begin} {rest}" if begin and rest[:1].isalnum() else begin + rest
+
+
 def _body(model: str, request: TextRequest) -> dict[str, Any]:
     body = chat_body(model, request, set())
     body |= body.pop("extra_body", {})
     if request.seed is not None:
         body["seed"] = request.seed % _LARGEST_SEED
+    if request.begin:
+        body["messages"].append({"role": "assistant", "content": request.begin.rstrip()})
+    if request.weigh:
+        body |= {"max_tokens": 1, "temperature": 0.0, "logprobs": True, "top_logprobs": TOKENS}
     return body | {"stream": True, "stream_options": {"include_usage": True}}

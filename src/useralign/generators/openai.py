@@ -119,6 +119,11 @@ class OpenAI(Generator):
 
     async def text(self, request: TextRequest) -> Text:
         """Generate one text by a chat completion."""
+        if request.begin or request.weigh:
+            raise ModelUnavailableError(
+                f"{self.model} at {self.base_url} cannot go on from a given beginning, or weigh "
+                "words: that is for local models"
+            )
         async with self._service.slots():
             return await self._retry.run(lambda: self._chat(request), self._rng)
 
@@ -127,15 +132,15 @@ class OpenAI(Generator):
         async with self._service.slots():
             return await self._retry.run(lambda: self._draw(request), self._rng)
 
+    async def release(self) -> None:
+        """Close the connections; a later call opens new ones."""
+        await self._service.aclose()
+
     async def aclose(self) -> None:
         """Close the connections."""
         await self.release()
 
     async def _chat(self, request: TextRequest) -> Text:
-    async def release(self) -> None:
-        """Close the connections; a later call opens new ones."""
-        await self._service.aclose()
-
         started = time.perf_counter()
         left_out = set(self._refused)
         while True:
@@ -188,10 +193,9 @@ def chat_body(model: str, request: TextRequest, left_out: set[str]) -> dict[str,
         Parts that the service has refused: "response_format", "min_p", "seed"; "max_tokens"
         is then sent under its newer name.
     """
-    system = [{"role": "system", "content": request.system}] if request.system else []
     body: dict[str, Any] = {
         "model": model,
-        "messages": [*system, {"role": "user", "content": request.prompt}],
+        "messages": _messages(request),
         "temperature": request.temperature,
     }
     newer = "max_tokens" in left_out
@@ -204,6 +208,15 @@ def chat_body(model: str, request: TextRequest, left_out: set[str]) -> dict[str,
         schema = {"name": "answer", "strict": True, "schema": dict(request.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body
+
+
+def _messages(request: TextRequest) -> list[dict[str, str]]:
+    system = [("system", request.system)] if request.system else []
+    turns = [
+        turn for said, reply in request.examples for turn in (("user", said), ("assistant", reply))
+    ]
+    spoken = [*system, *turns, ("user", request.prompt)]
+    return [{"role": role, "content": content} for role, content in spoken]
 
 
 def _key_for(address: str, variable: str, file: str | Path | None) -> str | None:

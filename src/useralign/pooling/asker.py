@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from useralign.pooling.recipe import Recipe
 
 
+_WITH_IDEA = 0.5
+
+
 class Asker:
     """Asks as a recipe says.
 
@@ -115,13 +118,16 @@ class Asker:
         else:
             prompt = prompts.unbiased(question)
         plain = role == "baseline"
+        temperature = recipe.baseline_temperature if plain else recipe.temperature
         return TextRequest(
             prompt=prompt,
             system=recipe.system,
-            temperature=recipe.baseline_temperature if plain else recipe.temperature,
+            # With an idea of its own an answer need not vary much, and a cool head errs less.
+            temperature=min(temperature, _WITH_IDEA) if idea else temperature,
             max_tokens=recipe.max_tokens,
             seed=seed_of(recipe.seed, name),
             min_p=None if plain else recipe.min_p,
+            begin=f"{idea}," if idea and self._desk.generator.continues else "",
         )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from useralign.errors import ModelAnswerError
 from useralign.files import write_atomically
-from useralign.generators.base import ImageRequest, Picture, Text, TextRequest
+from useralign.generators.base import ImageRequest, Picture, Text, TextRequest, plain
 from useralign.pooling.journal import digest
 from useralign.pooling.pictures import picture_suffix
 from useralign.pooling.spending import usage_from
@@ -89,7 +89,7 @@ class Desk:
         OverBudgetError
             If it might cost more than is allowed.
         """
-        key = f"{name}/{digest(asdict(request))}"
+        key = f"{name}/{digest(plain(request))}"
         if (filed := self._filed(key)) is not None and (known := _text(filed)) is not None:
             return self._replay(role, known)
         model = self.writer if role in _REASONING else self.generator
@@ -101,7 +101,7 @@ class Desk:
 
     async def picture(self, role: str, name: str, request: ImageRequest) -> tuple[Picture, Path]:
         """Ask for one picture; return it with the path of its file. As `text` otherwise."""
-        key = f"{name}/{digest(asdict(request))}"
+        key = f"{name}/{digest(plain(request))}"
         if (filed := self._filed(key)) is not None and (known := self._picture(filed)) is not None:
             return self._replay(role, known), self._file(filed).absolute()
         async with self.ledger.call():
@@ -158,7 +158,7 @@ def _entry(
     facts = {"model": reply.model, "cached": reply.cached, "usage": asdict(reply.usage)}
     if isinstance(reply, Text):
         facts["finish"] = reply.finish
-    return {"role": role, "request": asdict(request), "reply": {**content, **facts}}
+    return {"role": role, "request": plain(request), "reply": {**content, **facts}}
 
 
 def _text(entry: Mapping[str, Any]) -> Text | None:

@@ -19,9 +19,9 @@ class Event:
     Parameters
     ----------
     kind : str
-        `begin`; `baseline`, `interests`, `ideas` (a list of them has come), `candidate` (it
-        arrived and is usable), `rejected` (it, or an idea, is not; `note` says why), `duplicate`
-        (it is too much like another, and is replaced); `embedded`; `done`.
+        `begin`; `baseline`, `interests`, `ideas` (some were listed or weighed; `note` says
+        how many), `candidate` (it arrived and is usable), `rejected` (it is not; `note` says
+        why), `duplicate` (it is too much like another, and is replaced); `embedded`; `done`.
     made, wanted : int
         How many of how many candidates there are. A duplicate takes one away again.
     candidate : Candidate, optional

@@ -1,21 +1,20 @@
 """Ideas before answers: the care that small models need.
 
 Asked the same question again and again, a small model gives the same few answers, and some that
-forget half of the question. Asked for a list, it names many different ones in a few words each.
-So with `Recipe.care` the model first lists ideas. Those that repeat another, and those that it
-calls bad itself, are dropped while they are still cheap; then one answer is written for each of
-the others, the most fitting first. These are the ones whose features lie nearer to the question
-than to its opposite, which the model is asked for: a picnic suits a sunny Sunday better than a
-rainy one. That costs one call, where a small model asked about each idea does not see it. The
-last third of each list by this order is dropped, too.
+forget half of the question. Asked for lists, it names many different ones in a few words each. So
+with `Recipe.care` the model lists ideas first. Those that repeat another are dropped while they
+are still cheap, and so is the half that suits the question's circumstances least (see
+`useralign.pooling.circumstances`). Then one answer is written for each of the others, always for
+the idea that is least like those before it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
-from collections import Counter, deque
+import re
+from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,32 +22,50 @@ import numpy as np
 from useralign.errors import ModelAnswerError
 from useralign.generators.base import TextRequest
 from useralign.pooling import prompts
+from useralign.pooling.circumstances import Circumstances
 from useralign.pooling.desk import together
-from useralign.pooling.duplicates import FEW_AXES
-from useralign.pooling.parse import clean_answer, parse_interests
+from useralign.pooling.parse import parse_lines
 from useralign.pooling.plan import seed_of
 from useralign.pooling.spending import OverBudgetError
 from useralign.pooling.words import content_words, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
 
     from useralign.pooling.desk import Desk
     from useralign.pooling.features import Features
     from useralign.pooling.plan import Ask
     from useralign.pooling.recipe import Recipe
 
-LENGTH = 12
-"""Ideas in one list: in longer ones a small model begins to turn in circles."""
+LENGTH = 8
+"""Ideas in one list, as in the example: in longer ones a small model begins to turn in circles."""
+OWN_LENGTH = 2
+"""Ideas in the list of one interest."""
 MAX_SHARED = 0.7
 """From which share of the words that say what the shorter one is about two ideas are the same."""
-SAME_QUESTION = 0.9
-"""From which cosine on an opposite is a mere negation ("dislikes gardening"): its features are
-those of the question, and what is nearer to which of them says nothing."""
-_SPARE = 2.0
-_KEPT = 2 / 3
+_SPARE = 2
+_TRIES = 2
+_UNFIT = 1 / 2
+_OUT_OF_PLACE = 1 / 4
 _ROUNDS = 3
+_TOKENS = 12  # of one idea, at most
 _TINY = 1e-12
+_FILLERS = frozenset(["favorite", "favourite", "good", "local", "nearby", "nice", "through"])
+# The answer begins with its idea, and is a sentence only if that has a verb.
+_VERBLESS = re.compile(r"(?:an?|the|some|your|my|in|on|at|to|for|with|from|by|of)\b", re.IGNORECASE)
+
+
+@dataclass(eq=False)
+class Idea:
+    """A short answer, how well it suits the question (None: not known), and its features."""
+
+    text: str
+    fit: float | None
+    row: NDArray[np.float64] | None
+    used: bool = False
+    tries: int = 0
 
 
 class Ideas:
@@ -61,12 +78,7 @@ class Ideas:
     desk : Desk
     features : Features
     tell : callable
-        Called with the kind of an event, and a note: lists have come, or an idea is off topic.
-
-    Attributes
-    ----------
-    opposite : str
-        The question turned round; empty as long as there is none.
+        Called with the kind of an event, and a note: how many ideas are listed and weighed.
     """
 
     def __init__(
@@ -77,187 +89,183 @@ class Ideas:
         features: Features,
         tell: Callable[[str, str], None],
     ) -> None:
-        self.opposite = ""
         self._dropped: Counter[str] = Counter()
         self._question = question
         self._recipe = recipe
         self._desk = desk
         self._features = features
         self._tell = tell
-        self._known: list[frozenset[str]] = []
-        self._fresh: deque[str] = deque()
-        self._ready: deque[str] = deque()
-        self._served: set[str | None] = set()
+        self._circumstances = Circumstances(question, recipe.seed, desk)
+        self._borrowed = prompts.TELLTALE - content_words(question)
+        self._topics: list[frozenset[str]] = []
+        self._known: list[Idea] = []
+        self._own: dict[str, list[Idea]] = {}
         self._lists = 0
         self._rounds = 0
+        self._listed = 0
+        self._weighed = 0
 
     @property
     def rejected(self) -> Counter[str]:
         """How many ideas came to nothing, by reason."""
-        left = len(self._ready) + len(self._fresh)
-        return self._dropped + Counter({"unused idea": left})
+        left = [idea for idea in self._known if not idea.used]
+        unused = sum(self._is_fit(idea.fit) for idea in left)
+        found = {"unused idea": unused, "less fitting": len(left) - unused}
+        return self._dropped + Counter(found)
 
     async def assign(self, asks: Sequence[Ask]) -> list[Ask]:
         """Return the asks with an idea each, as far as there are ideas.
 
-        An interest gets one made for it the first time, if that is good; else any other.
+        An interest gets one made for it, if that fits; else any other.
 
         Parameters
         ----------
         asks : sequence of Ask
         """
-        people = [ask.interest for ask in asks if ask.source == "interest" and ask.interest]
-        made = await self._for_people([who for who in people if who not in self._served])
-        wanting = [ask for ask in asks if ask.source != "given" and ask.interest not in made]
+        wanting = [ask for ask in asks if ask.source != "given"]
+        people = [ask.interest for ask in wanting if ask.interest]
+        await self._list_for([who for who in dict.fromkeys(people) if who not in self._own])
         await self._stock(len(wanting))
-        return [ask._replace(idea=self._next(ask, made)) for ask in asks]
+        return [ask if ask.source == "given" else self._with_idea(ask) for ask in asks]
 
-    def _next(self, ask: Ask, made: dict[str, str]) -> str | None:
-        if ask.source == "given":
-            return None
-        if ask.interest in made:
-            return made.pop(ask.interest)
-        return self._ready.popleft() if self._ready else None
+    async def suits(self, answer: str, idea: str) -> bool:
+        """Tell whether a finished answer suits the question better than the worst ideas did.
+
+        A good idea can get a reason that is out of place: a museum, to enjoy the sunshine. It
+        may then be tried once more.
+
+        Parameters
+        ----------
+        answer : str
+        idea : str
+            What it was written from.
+        """
+        if self._circumstances.named_in(answer):
+            return True
+        if self._is_fit(await self._circumstances.fit(answer), _OUT_OF_PLACE):
+            return True
+        for known in self._known:
+            if known.text == idea and known.tries < _TRIES:
+                known.used = False
+        return False
+
+    def _with_idea(self, ask: Ask) -> Ask:
+        own = self._left(self._own.get(ask.interest or "", []))
+        # What was made for somebody else is taken only when nothing else is left.
+        others = [idea for made in self._own.values() for idea in made]
+        free = self._left([idea for idea in self._known if idea not in others])
+        for choice in (own, free, self._left(others)):
+            if choice:
+                idea = self._least_alike(choice)
+                idea.used = True
+                idea.tries += 1
+                return ask._replace(idea=idea.text)
+        return ask
+
+    def _left(self, ideas: Sequence[Idea]) -> list[Idea]:
+        return [idea for idea in ideas if not idea.used and self._is_fit(idea.fit)]
+
+    def _is_fit(self, fit: float | None, unfit: float = _UNFIT) -> bool:
+        """Tell whether it is not in the share of all ideas that suits the question least."""
+        fits = [idea.fit for idea in self._known if idea.fit is not None]
+        if fit is None or not fits:
+            return True
+        return fit >= sorted(fits)[math.floor(unfit * len(fits))]
+
+    def _least_alike(self, choice: Sequence[Idea]) -> Idea:
+        """Return the idea farthest from its nearest neighbour among those that are used."""
+        best = sorted(choice, key=lambda idea: -(idea.fit or 0.0))
+        used = [idea.row for idea in self._known if idea.used and idea.row is not None]
+        if not used or any(idea.row is None for idea in best):
+            return best[0]
+        rows = np.array([idea.row for idea in best])
+        nearest = (rows @ np.array(used).T).max(axis=1)
+        return best[int(nearest.argmin())]
 
     async def _stock(self, wanted: int) -> None:
-        """Have so many ideas ready that are checked, if the model has them."""
-        while (missing := wanted - len(self._ready)) > 0:
-            if not self._fresh:
-                if self._rounds >= _ROUNDS:
-                    return
-                await self._list_more(missing)
-                continue
-            batch = [self._fresh.popleft() for _ in range(min(missing, len(self._fresh)))]
-            self._ready += await self._fitting(batch)
+        """Have so many ideas that fit, if the model has them; after lists without any, no more."""
+        while (missing := wanted - len(self._left(self._known))) > 0 and self._rounds < _ROUNDS:
+            self._rounds += 1
+            if self._rounds == 1 and self._desk.writer.continues:
+                await self._circumstances.learn()
+            spare = _SPARE / (1 - _UNFIT) if self._circumstances.known else _SPARE
+            count = math.ceil(spare * missing / LENGTH)
+            lists = await together(*(self._list(LENGTH) for _ in range(count)))
+            # Another seed brings something new; a list of what to leave out brings just that.
+            if not await self._learn([idea for ideas in lists for idea in ideas]):
+                self._rounds = _ROUNDS
 
-    async def _list_more(self, missing: int) -> None:
-        """Ask for lists side by side; after lists without anything new, no more.
+    async def _list_for(self, people: Sequence[str]) -> None:
+        """Ask for ideas for each interest."""
+        lists = await together(*(self._list(OWN_LENGTH, who) for who in people))
+        found = {idea.text: idea for idea in await self._learn([i for own in lists for i in own])}
+        for who, own in zip(people, lists, strict=True):
+            self._own[who] = [found[text] for text in dict.fromkeys(own) if text in found]
 
-        What is known is not told: named, it comes back, where another seed brings something new.
-        """
-        self._rounds += 1
-        prompt = prompts.ideas(self._question, LENGTH)
-        count = math.ceil(_SPARE * missing / LENGTH)
-        lists = await together(
-            self._turn_round(), *(self._ask(prompt, LENGTH) for _ in range(count))
-        )
-        fresh = self._new(idea for items in lists for idea in items)
-        self._fresh += await self._best(fresh)
-        if not fresh:
-            self._rounds = _ROUNDS
-        self._tell("ideas", f"{len(self._fresh)} ideas to write from")
-
-    async def _turn_round(self) -> list[str]:
-        """Ask for the opposite of the question, once; return no ideas."""
-        request = TextRequest(
-            prompt=prompts.opposite(self._question),
-            system=prompts.TURNING,
-            temperature=0.0,
-            max_tokens=20 + len(self._question) // 2,
-            seed=seed_of(self._recipe.seed, "opposite"),
-        )
-        with contextlib.suppress(ModelAnswerError, OverBudgetError):
-            if self._rounds == 1:
-                reply = await self._desk.text("ideas", "opposite", request)
-                self.opposite = clean_answer(reply.text)
-        return []
-
-    async def _best(self, ideas: Sequence[str]) -> list[str]:
-        """Return the most fitting ideas, best first; the last third of them is dropped."""
-        ranked = await asyncio.to_thread(self._ranked, ideas)
-        if ranked is None:
-            return list(ideas)
-        keep = math.ceil(_KEPT * len(ranked))
-        self._dropped["less fitting"] += len(ranked) - keep
-        return ranked[:keep]
-
-    def _ranked(self, ideas: Sequence[str]) -> list[str] | None:
-        """Sort ideas by how much nearer they are to the question than to its opposite.
-
-        None when the features cannot tell.
-        """
-        if not self.opposite or not ideas or not self._features.tell_alike:
-            return None
-        rows = self._features.of_texts([self._question, self.opposite, *ideas])
-        if rows.shape[1] < FEW_AXES:
-            return None
-        rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), _TINY)
-        if rows[0] @ rows[1] >= SAME_QUESTION:
-            return None
-        scores = rows[2:] @ (rows[0] - rows[1])
-        return [ideas[place] for place in np.argsort(-scores, kind="stable")]
-
-    async def _for_people(self, people: Sequence[str]) -> dict[str, str]:
-        """Ask for one idea for each interest; those without a new one that fits have none."""
-        people = list(dict.fromkeys(people))
-        self._served.update(people)
-        if not people:
-            return {}
-        items = await self._ask(prompts.ideas_for(self._question, people), len(people))
-        if len(items) != len(people):
-            return {}  # It cannot be told which one is for whom.
-        owners = dict(zip(items, people, strict=True))
-        fitting = await self._fitting(await self._best(self._new(items)))
-        return {owners[idea]: idea for idea in fitting}
-
-    async def _ask(self, prompt: str, count: int) -> list[str]:
+    async def _list(self, length: int, interest: str | None = None) -> list[str]:
         self._lists += 1
         name = f"ideas{self._lists}"
         request = TextRequest(
-            prompt=prompt,
+            prompt=prompts.ideas(self._question, interest, self._circumstances.in_short),
             system=prompts.LISTING,
+            examples=tuple((prompts.ideas(asked), said) for asked, said in prompts.LISTED),
             temperature=self._recipe.temperature,
-            max_tokens=40 + 16 * count,
+            max_tokens=_TOKENS * length,
             seed=seed_of(self._recipe.seed, name),
             min_p=self._recipe.min_p,
-            schema=prompts.ideas_schema(count),
         )
         try:
             reply = await self._desk.text("ideas", name, request)
-            return parse_interests(reply.text)[:count]
         except (ModelAnswerError, OverBudgetError):
             return []
-
-    def _new(self, ideas: Iterable[str]) -> list[str]:
-        """Return those that repeat no earlier one, and know them from now on."""
-        found = []
-        for idea in ideas:
-            own = self._topic(idea)
-            if any(_shared(own, other) >= MAX_SHARED for other in self._known):
-                self._dropped["repeated idea"] += 1
-            else:
-                self._known.append(own)
-                found.append(idea)
+        found = parse_lines(reply.text, cut_off=reply.finish == "length")[:length]
+        self._listed += len(found)
+        self._tell("ideas", f"{self._listed} ideas listed")
         return found
+
+    async def _learn(self, texts: Sequence[str]) -> list[Idea]:
+        """Weigh those that repeat no earlier one; return them."""
+        new = [text for text in texts if self._is_new(text)]
+        if not new:
+            return []
+        fits = await together(*map(self._fit, new))
+        rows = await asyncio.to_thread(self._rows, new)
+        found = [Idea(*facts) for facts in zip(new, fits, rows, strict=True)]
+        self._known += found
+        return found
+
+    async def _fit(self, text: str) -> float | None:
+        fit = await self._circumstances.fit(text)
+        self._weighed += 1
+        self._tell("ideas", f"{self._weighed} of {len(self._topics)} ideas weighed")
+        return fit
+
+    def _is_new(self, text: str) -> bool:
+        topic = self._topic(text)
+        if _VERBLESS.match(text):
+            self._dropped["idea without a verb"] += 1
+            return False
+        if content_words(text) & self._borrowed:
+            self._dropped["borrowed idea"] += 1
+            return False
+        if any(_shared(topic, other) >= MAX_SHARED for other in self._topics):
+            self._dropped["repeated idea"] += 1
+            return False
+        self._topics.append(topic)
+        return True
 
     def _topic(self, idea: str) -> frozenset[str]:
         """Return what an idea is about: neither its verb, which comes first, nor the question."""
         _, *others = words(idea) or [""]
-        own = content_words(" ".join(others)) - content_words(self._question)
+        own = content_words(" ".join(others)) - content_words(self._question) - _FILLERS
         return own or content_words(idea)
 
-    async def _fitting(self, ideas: Sequence[str]) -> list[str]:
-        fits = await together(*(self._fits(idea) for idea in ideas))
-        for idea, good in zip(ideas, fits, strict=True):
-            if not good:
-                self._dropped["off topic"] += 1
-                self._tell("rejected", f"off topic: {idea}")
-        return [idea for idea, good in zip(ideas, fits, strict=True) if good]
-
-    async def _fits(self, idea: str) -> bool:
-        """Ask the model whether an idea is good or bad; only a plain "bad" counts against it."""
-        request = TextRequest(
-            prompt=prompts.check(self._question, idea),
-            system=prompts.CHECKING,
-            temperature=0.0,
-            max_tokens=3,
-            seed=seed_of(self._recipe.seed, "check"),
-        )
-        try:
-            reply = await self._desk.text("checks", "check", request)
-        except (ModelAnswerError, OverBudgetError):
-            return True
-        return not reply.text.strip(" \n\"'*.").casefold().startswith("bad")
+    def _rows(self, texts: Sequence[str]) -> list[NDArray[np.float64] | None]:
+        """Return the features of ideas, of length one; None where they do not tell ideas apart."""
+        if not self._features.tell_alike:
+            return [None] * len(texts)
+        rows = self._features.of_texts(texts)
+        return list(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), _TINY))
 
 
 def _shared(first: frozenset[str], second: frozenset[str]) -> float:

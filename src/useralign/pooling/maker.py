@@ -175,6 +175,8 @@ class Maker:
             self._tell("rejected", note=str(error))
             return error
         self._attempts += 1
+        if not problem and ask.idea and not await self._ideas.suits(candidate.text, ask.idea):
+            problem = "does not suit the question"
         if problem:
             self._rejected[problem] += 1
             self._tell("rejected", candidate, problem)

@@ -142,6 +142,20 @@ def _interest(item: str) -> str:
     return plain if usable else ""
 
 
+def parse_lines(reply: str, *, cut_off: bool = False) -> list[str]:
+    """Read a list with an item on each line, with or without numbers and bullets.
+
+    Parameters
+    ----------
+    reply : str
+    cut_off : bool
+        Whether the model was stopped, so that the last line is not whole.
+    """
+    lines = tidy(reply).splitlines()[: -1 if cut_off else None]
+    plain = [line.replace('"', "") for line in lines[:_LIST_LENGTH]]
+    return [clean for line in plain if (clean := _interest(line))]
+
+
 def parse_answer(
     reply: str,
     *,

@@ -30,15 +30,55 @@ REASONING = (
     "reply with JSON only."
 )
 
-LISTING = "You think of different answers to a question. You reply with JSON only."
-CHECKING = "You judge answers strictly."
-# A small model begins its sentence with the idea as it stands: without a verb here there is none
-# there.
-_FORM = (
-    "Begin each with a verb, and go on with the name of one thing, place or dish: three to seven "
+LISTING = (
+    "You list different answers to a question, one on each line: a few words each, which begin "
+    "with a verb and call one thing by its name. Each must be possible under all that the "
+    "question says."
+)
+TURNING = (
+    "You rewrite questions. You turn each circumstance into its opposite, and keep all the other "
     "words."
 )
-TURNING = "You rewrite questions. You change as few words as you can."
+GUESSING = "You guess the question from its answer."
+# A small model also borrows from examples, so these are about what few people ask.
+_TRAINS = """\
+Visit the railway museum in York
+Ride the steam train up the Brocken
+Tour the roundhouse of Wolsztyn
+Watch the funiculars of Lisbon
+Explore the depot in Mulhouse
+Take the toy train to Darjeeling"""
+_WEDDING = """\
+Hire a street musician
+Bake a cake shaped like her dog
+Write a poem about her childhood
+Hang paper lanterns in the trees
+Rent a vintage car
+Teach the guests a folk dance
+Invite her first teacher
+Fold a thousand paper cranes"""
+LISTED = (
+    ("Where could my grandfather see old trains?", _TRAINS),
+    ("How can I surprise my sister at her wedding?", _WEDDING),
+)
+TELLTALE = frozenset({"grandfather", "sister", "wedding"})
+"""Words of these examples that show in a list that it was borrowed from them."""
+TURNED = (
+    (
+        "Which film should I see on a long evening alone?",
+        "Which film should I see on a short evening with friends?",
+    ),
+    ("What should I wear to a wedding in January?", "What should I wear to a wedding in July?"),
+    (
+        "Where can I take my grandmother, who walks badly?",
+        "Where can I take my grandmother, who walks well?",
+    ),
+    ("How do I tell my boss that I am leaving?", "How do I tell my boss that I am staying?"),
+)
+GUESSED = (
+    ("Read The Count of Monte Cristo.", "What should I read on a long flight?"),
+    ("Bring wool socks and a stove.", "What should I pack for camping in November?"),
+)
 
 
 def quoted(text: str) -> str:
@@ -56,11 +96,10 @@ def unbiased(question: str) -> str:
 
 def for_interest(question: str, interest: str) -> str:
     """Return the prompt for an answer that suits one interest."""
-    return (
-        f"Question:\n{quoted(question)}\n\n"
-        f"About the person who asks:\n{quoted(interest)}\n\n"
+    task = (
         "Answer the question so that it suits this person, without repeating what you know of them."
     )
+    return f"{ideas(question, interest)}\n\n{task}"
 
 
 def for_idea(question: str, idea: str, interest: str | None = None) -> str:
@@ -69,48 +108,23 @@ def for_idea(question: str, idea: str, interest: str | None = None) -> str:
     return f"{start}\n\nSuggest this:\n{quoted(idea)}"
 
 
-def ideas(question: str, count: int) -> str:
-    """Return the prompt that asks for a list of short answers, as JSON."""
-    task = (
-        f"Think of {count} answers to this, as different from each other as you can, each possible "
-        f"under all that the question says. {_FORM}"
-    )
-    return "\n\n".join([f"Question:\n{quoted(question)}", task, _answers_form(count)])
+def ideas(question: str, interest: str | None = None, mind: str = "") -> str:
+    """Return the prompt that asks for a list of short answers.
 
-
-def ideas_for(question: str, people: Sequence[str]) -> str:
-    """Return the prompt that asks for one short answer for each of several interests, as JSON."""
-    task = (
-        f"These {len(people)} people ask it:\n{quoted(chr(10).join(people))}\n\n"
-        "Think of one answer for each of them, in this order, no two alike, each possible under "
-        f"all that the question says. {_FORM}"
-    )
-    return "\n\n".join([f"Question:\n{quoted(question)}", task, _answers_form(len(people))])
-
-
-def _answers_form(count: int) -> str:
-    return (
-        f'Reply with a JSON array of {count} strings under the key "answers":\n'
-        '{"answers": ["...", "..."]}'
-    )
-
-
-def check(question: str, idea: str) -> str:
-    """Return the prompt that asks whether an idea is a good answer."""
-    return (
-        f"Question:\n{quoted(question)}\n\nAnswer:\n{quoted(idea)}\n\n"
-        "Is this answer good or bad? Reply good or bad."
-    )
-
-
-def opposite(question: str) -> str:
-    """Return the prompt that asks for the same question under opposite circumstances."""
-    return (
-        "Turn each circumstance in the question into its opposite, and keep all the other words. "
-        'For example, "Which film should I see on a long evening alone?" becomes "Which film '
-        'should I see on a short evening with friends?"\n\n'
-        f"Question:\n{quoted(question)}\n\nWrite the new question only."
-    )
+    Parameters
+    ----------
+    question : str
+    interest : str, optional
+        Whom they are for.
+    mind : str
+        What is easily forgotten of the question, such as `"rainy, not sunny"`.
+    """
+    lines = [unbiased(question)]
+    if interest is not None:
+        lines.append(f"About the person who asks:\n{quoted(interest)}")
+    if mind:
+        lines.append(f"Mind: {mind}.")
+    return "\n\n".join(lines)
 
 
 def interests(question: str, count: int, known: Sequence[str] = ()) -> str:
@@ -142,15 +156,6 @@ def interests(question: str, count: int, known: Sequence[str] = ()) -> str:
 
 def interests_schema(count: int) -> Mapping[str, Any]:
     """Return the JSON schema of the reply to `interests`."""
-    return _strings("interests", count)
-
-
-def ideas_schema(count: int) -> Mapping[str, Any]:
-    """Return the JSON schema of the reply to `ideas` and `ideas_for`."""
-    return _strings("answers", count)
-
-
-def _strings(key: str, count: int) -> Mapping[str, Any]:
     # The array is wrapped in an object because some services enforce schemas of objects only.
     array = {
         "type": "array",
@@ -160,8 +165,8 @@ def _strings(key: str, count: int) -> Mapping[str, Any]:
     }
     return {
         "type": "object",
-        "properties": {key: array},
-        "required": [key],
+        "properties": {"interests": array},
+        "required": ["interests"],
         "additionalProperties": False,
     }
 

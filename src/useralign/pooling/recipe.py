@@ -46,7 +46,7 @@ class Recipe:
         For the answers, the interests, and the baseline. Pictures have none.
     care : bool
         For small models, which repeat themselves and lose sight of the question: have the model
-        list short ideas first, drop those that repeat another or that it calls bad itself, and
+        list short ideas first, drop those that repeat another or suit the question least, and
         then have one answer written for each. For texts only. See `useralign.pooling.ideas`.
     min_p : float, optional
         Drop tokens less likely than this share of the likeliest one; for small models.

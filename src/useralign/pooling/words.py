@@ -65,11 +65,16 @@ def sentences(text: str) -> tuple[list[str], str]:
     return complete, text[start:].strip()
 
 
+def is_function_word(word: str) -> bool:
+    """Tell whether an English word says nothing by itself, such as "for" or "with"."""
+    return _FUNCTION_WORDS.fullmatch(word.casefold()) is not None
+
+
 def content_words(text: str) -> frozenset[str]:
     """Return the words that say what a text is about, singular and plural alike.
 
     English function words are left out, unless there is nothing else.
     """
     found = [word.removesuffix("s") if len(word) > 3 else word for word in words(text)]
-    content = frozenset(word for word in found if not _FUNCTION_WORDS.fullmatch(word))
+    content = frozenset(word for word in found if not is_function_word(word))
     return content or frozenset(found)

@@ -303,6 +303,8 @@ class _Watch:
         elif event.kind == "duplicate" and event.candidate is not None:
             self._arrived.pop(event.candidate.id or "", None)
             values |= {"arrived": list(self._arrived.values())}
+        elif event.kind == "ideas" and not self._arrived:
+            values["note"] = f"Thinking of different answers: {event.note}."
         elif event.kind == "embedded":
             values["note"] = "Measuring how the answers differ."
         self._makings.write(self._id, **values)
