@@ -127,7 +127,7 @@ class Asker:
             max_tokens=recipe.max_tokens,
             seed=seed_of(recipe.seed, name),
             min_p=None if plain else recipe.min_p,
-            begin=f"{idea}," if idea and self._desk.generator.continues else "",
+            begin=prompts.beginning(idea) if idea and self._desk.generator.continues else "",
         )
 
 

@@ -53,8 +53,8 @@ _ROUNDS = 3
 _TOKENS = 12  # of one idea, at most
 _TINY = 1e-12
 _FILLERS = frozenset(["favorite", "favourite", "good", "local", "nearby", "nice", "through"])
-# The answer begins with its idea, and is a sentence only if that has a verb.
-_VERBLESS = re.compile(r"(?:an?|the|some|your|my|in|on|at|to|for|with|from|by|of)\b", re.IGNORECASE)
+# The answer begins with its idea, and "In a hotel, because" makes no sentence.
+_PLACE = re.compile(r"(?:in|on|at|to|for|with|from|by|of)\b", re.IGNORECASE)
 
 
 @dataclass(eq=False)
@@ -242,8 +242,8 @@ class Ideas:
 
     def _is_new(self, text: str) -> bool:
         topic = self._topic(text)
-        if _VERBLESS.match(text):
-            self._dropped["idea without a verb"] += 1
+        if _PLACE.match(text):
+            self._dropped["idea that begins no sentence"] += 1
             return False
         if content_words(text) & self._borrowed:
             self._dropped["borrowed idea"] += 1

@@ -6,6 +6,7 @@ quotes, which they cannot close.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -106,6 +107,12 @@ def for_idea(question: str, idea: str, interest: str | None = None) -> str:
     """Return the prompt for an answer that makes one idea concrete."""
     start = for_interest(question, interest) if interest else unbiased(question)
     return f"{start}\n\nSuggest this:\n{quoted(idea)}"
+
+
+def beginning(idea: str) -> str:
+    """Return how the sentence for an idea begins; a thing without a verb is one to choose."""
+    thing = re.match(r"(?:an?|the|some|your|my|his|her|their)\b", idea, re.IGNORECASE)
+    return f"Choose {idea[0].lower()}{idea[1:]}," if thing else f"{idea},"
 
 
 def ideas(question: str, interest: str | None = None, mind: str = "") -> str:
