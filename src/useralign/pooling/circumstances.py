@@ -98,7 +98,8 @@ class Circumstances:
         if not self.known:
             return None
         odds = await together(*(self._odds(idea, one) for one in self.known))
-        return None if any(value is None for value in odds) else sum(odds)  # type: ignore[arg-type]
+        known = [value for value in odds if value is not None]
+        return sum(known) if len(known) == len(odds) else None
 
     async def _odds(self, idea: str, one: Circumstance) -> float | None:
         request = TextRequest(

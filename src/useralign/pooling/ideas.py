@@ -78,7 +78,7 @@ class Ideas:
     desk : Desk
     features : Features
     tell : callable
-        Called with the kind of an event, and a note: how many ideas are listed and weighed.
+        Called with a note: how many ideas are listed and weighed.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Ideas:
         recipe: Recipe,
         desk: Desk,
         features: Features,
-        tell: Callable[[str, str], None],
+        tell: Callable[[str], None],
     ) -> None:
         self._dropped: Counter[str] = Counter()
         self._question = question
@@ -220,7 +220,7 @@ class Ideas:
             return []
         found = parse_lines(reply.text, cut_off=reply.finish == "length")[:length]
         self._listed += len(found)
-        self._tell("ideas", f"{self._listed} ideas listed")
+        self._tell(f"{self._listed} ideas listed")
         return found
 
     async def _learn(self, texts: Sequence[str]) -> list[Idea]:
@@ -237,7 +237,7 @@ class Ideas:
     async def _fit(self, text: str) -> float | None:
         fit = await self._circumstances.fit(text)
         self._weighed += 1
-        self._tell("ideas", f"{self._weighed} of {len(self._topics)} ideas weighed")
+        self._tell(f"{self._weighed} of {len(self._topics)} ideas weighed")
         return fit
 
     def _is_new(self, text: str) -> bool:

@@ -67,7 +67,7 @@ class Maker:
         self.made = 0
         self._asker = Asker(question, recipe, desk)
         self._ideas = Ideas(
-            question, recipe, desk, features, lambda kind, note: self._tell(kind, note=note)
+            question, recipe, desk, features, lambda note: self._tell("ideas", note=note)
         )
         self._selection = Selection(recipe, features)
         self._baseline: Candidate | None = None
