@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 import useralign as ua
 from useralign import domains
-from useralign.embedders.base import Embedder
-from useralign.generators import Generator, Text, TextRequest, Usage
-from useralign.generators.llamacpp import LocalServer
-from useralign.generators.openai import OpenAI
+from useralign.models.embedders.base import Embedder
+from useralign.models.generators import Generator, Text, TextRequest, Usage
+from useralign.models.generators.llamacpp import LocalServer
+from useralign.models.generators.openai import OpenAI
 from useralign.obtaining import generator_of
 from useralign.pooling import Growth, Recipe
 from useralign.users.likeness import LikenessUser

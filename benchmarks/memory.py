@@ -19,10 +19,10 @@ import numpy as np
 from tests.users.population import population
 
 from useralign import Candidate, Pool, Session, domains
-from useralign.embedders import embedder_for
 from useralign.memory import Memory, Past, fit
 from useralign.memory.recorded import pasts_over
 from useralign.methods.frugal import Frugal
+from useralign.models.embedders import embedder_for
 from useralign.users import People
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from scipy.stats import spearmanr
 
 import useralign as ua
 from useralign.domains import load
-from useralign.embedders import embedder_for
 from useralign.errors import ModelAnswerError
-from useralign.generators.scripted import Scripted
+from useralign.models.embedders import embedder_for
+from useralign.models.generators.scripted import Scripted
 from useralign.remarks import Wishes, ask, direction_of, read, towards
 
 MINILM = embedder_for("minilm").trouble() is None

@@ -26,7 +26,7 @@ from useralign.errors import (
     SolverError,
     UseralignError,
 )
-from useralign.methods import Method, methods
+from useralign.methods import Method, list_methods
 from useralign.pool import Candidate, Pool
 from useralign.session import Session
 
@@ -50,5 +50,5 @@ __all__ = [
     "SessionStateError",
     "SolverError",
     "UseralignError",
-    "methods",
+    "list_methods",
 ]

@@ -284,7 +284,7 @@ def _read_rich(item: Mapping[str, Any], dimension: int) -> Answer:
 
 
 def _fits(answer: Answer, places: Sequence[int]) -> bool:
-    """Tell whether an answer that was read says what its kind says, of different candidates."""
+    """Return whether an answer that was read says what its kind says, of different candidates."""
     shown = answer.shown
     inside = all(is_whole(k) and k in places for k in (*shown, *answer.order))
     if not inside or len(set(shown)) < len(shown) or answer.kind not in KINDS:

@@ -9,12 +9,12 @@ from useralign.errors import OptionError
 
 
 def is_whole(value: object) -> bool:
-    """Tell whether a value is a whole number; True and False are not."""
+    """Return whether a value is a whole number; True and False are not."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def is_finite(value: object) -> bool:
-    """Tell whether a value is a finite real number; True and False are not."""
+    """Return whether a value is a finite real number; True and False are not."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     return real and math.isfinite(value)  # type: ignore[arg-type]
 

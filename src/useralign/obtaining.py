@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from useralign import domains
-from useralign.embedders import embedder_for
-from useralign.generators import generator_for
-from useralign.generators.choose import default_name
+from useralign.models.embedders import embedder_for
+from useralign.models.generators import generator_for
+from useralign.models.generators.choose import default_name
 from useralign.pooling import Library, Recipe, generate_pool
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from useralign.domains import Question
-    from useralign.generators import Generator
+    from useralign.models.generators import Generator
     from useralign.pool import Pool
     from useralign.pooling import Progress
 

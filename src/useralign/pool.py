@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from useralign.embedders import Embedder
+    from useralign.models.embedders import Embedder
 
 __all__ = ["Candidate", "Pool"]
 
@@ -114,7 +114,7 @@ class Pool:
         normalise : str
             `"unit"`, as the paper does with embeddings.
         """
-        from useralign.embedders import embedder_for  # noqa: PLC0415 - a layer for texts only
+        from useralign.models.embedders import embedder_for  # noqa: PLC0415 - a layer for texts only
 
         if isinstance(texts, str) or len(texts) == 0:
             got = "one text" if isinstance(texts, str) else "none"

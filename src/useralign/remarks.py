@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import numpy as np
 from pydantic import BaseModel, StringConstraints
 
-from useralign.embedders import embedder_for, report
 from useralign.errors import AnswerError, ModelAnswerError, SessionStateError
-from useralign.generators.base import TextRequest
-from useralign.generators.waiting import wait_for
+from useralign.models.embedders import embedder_for, report
+from useralign.models.generators.base import TextRequest
+from useralign.models.generators.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from useralign.embedders import Embedder
-    from useralign.generators.base import Generator
+    from useralign.models.embedders import Embedder
+    from useralign.models.generators.base import Generator
     from useralign.pool import Pool
 
 LONGEST = 1000  # characters of a remark that are looked at
@@ -186,7 +186,7 @@ def read(text: str) -> Wishes:
 
 
 def _lacks(words: Sequence[str]) -> bool:
-    """Tell whether something denied is itself a lack, as in "too little salt"."""
+    """Return whether something denied is itself a lack, as in "too little salt"."""
     first = next(place for place, word in enumerate(words) if word in _LESS)
     after = words[first + 1 :]
     return "enough" in after or bool(after[:1] and after[0] in _LACK and words[first] != "less")

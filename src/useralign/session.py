@@ -47,7 +47,7 @@ class Session(Interaction):
     ----------
     pool : Pool
     method : str or Method
-        A registered name (`useralign.methods()` lists them) or an object.
+        A registered name (`useralign.list_methods()` lists them) or an object.
     epsilon : float or None
         Stop when the bound is at most this, between 0 and S. None runs for the whole budget,
         while there is a pair left to ask.

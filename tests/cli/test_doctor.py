@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from useralign.cli.doctor import EXTRAS, Finding, findings
-from useralign.methods import methods
+from useralign.methods import list_methods
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def test_everything_has_a_row() -> None:
     found = rows()
     for extra in ("web", "postgres", "parquet", "local", "openai"):
         assert f"extra {extra}" in found
-    assert found["methods"].state.split(", ") == methods()
+    assert found["methods"].state.split(", ") == list_methods()
     assert "frugal" in found["methods"].state
     assert found["local models"].remedy.startswith("useralign models pull")
 

@@ -11,7 +11,7 @@ import pytest
 import useralign.domains
 from useralign import FileFormatError, ModelError, OptionError
 from useralign.domains.dsp import INTERESTS, make_pools, read_dsp
-from useralign.generators import Scripted, TextRequest
+from useralign.models.generators import Scripted, TextRequest
 
 SAMPLE = Path(useralign.domains.__file__).parent / "data" / "dsp64d" / "sample.json"
 WORDS = [

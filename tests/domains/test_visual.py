@@ -12,8 +12,8 @@ from scipy.stats import kendalltau
 
 from useralign import domains
 from useralign.domains.drawing import Recipe
-from useralign.embedders import embedder_for
-from useralign.weights import path_of
+from useralign.models.embedders import embedder_for
+from useralign.models.weights import path_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -29,7 +29,7 @@ def test_contract_of_the_oracle_and_of_the_papers_reask() -> None:
 
 
 def test_all_are_registered() -> None:
-    assert set(ua.methods()) >= {*NAMES, "oracle"}
+    assert set(ua.list_methods()) >= {*NAMES, "oracle"}
 
 
 @pytest.mark.parametrize("seed", range(10))

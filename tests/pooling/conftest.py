@@ -14,9 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from useralign.embedders.base import Embedder
 from useralign.errors import ModelUnavailableError
-from useralign.generators.base import Generator, ImageRequest, Picture, Text, TextRequest, Usage
+from useralign.models.embedders.base import Embedder
+from useralign.models.generators.base import (
+    Generator,
+    ImageRequest,
+    Picture,
+    Text,
+    TextRequest,
+    Usage,
+)
 from useralign.pooling.prompts import LISTING
 
 if TYPE_CHECKING:

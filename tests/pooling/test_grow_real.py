@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from useralign import Pool, Session, weights
-from useralign.generators import Generator
-from useralign.generators.llamacpp import LocalServer
-from useralign.generators.local import Local
-from useralign.generators.openai import OpenAI
+from useralign import Pool, Session
+from useralign.models import weights
+from useralign.models.generators import Generator
+from useralign.models.generators.llamacpp import LocalServer
+from useralign.models.generators.local import Local
+from useralign.models.generators.openai import OpenAI
 from useralign.pooling import Recipe
 from useralign.pooling.grow import Growth
 from useralign.pooling.grow_proposal import Grown

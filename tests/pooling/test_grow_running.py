@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 from useralign import Candidate, Pool, Session
 from useralign.cli.saved import Saved
 from useralign.errors import ModelUnavailableError, OptionError
-from useralign.generators import Cached
+from useralign.models.generators import Cached
 from useralign.pooling import Growth
 
 from .conftest import PRICE, Fingerprints, Scripted, dish, png
 from .growing import REFUSAL, begun, check_whole, copy_of, said, tell
 
 if TYPE_CHECKING:
-    from useralign.generators.base import Text, TextRequest
+    from useralign.models.generators.base import Text, TextRequest
 
 
 @pytest.fixture

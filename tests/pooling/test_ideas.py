@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from useralign import weights
 from useralign.errors import ModelAnswerError, ModelUnavailableError
-from useralign.generators.local import Local
+from useralign.models import weights
+from useralign.models.generators.local import Local
 from useralign.pooling import Event, Recipe, generate_pool
 from useralign.pooling.prompts import GUESSING, LISTING, TURNING
 from useralign.pooling.words import content_words
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from useralign.generators.base import TextRequest
+    from useralign.models.generators.base import TextRequest
 
 CARE = Recipe(care=True, size=6, style="unbiased", baseline=False)
 DISHES = ("ramen", "lasagna", "tacos", "dosa", "paella", "goulash", "pierogi", "tagine")

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from tests.study.conftest import Clock, Walker
-from useralign.experiments.metrics import mean_sem
+from useralign.lab.metrics import mean_sem
 from useralign.store import Store
 from useralign.store.schema import matchups, participants
 from useralign.study import results

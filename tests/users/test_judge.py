@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from useralign import Candidate, Comparison, OptionError, Pool, Session
 from useralign.errors import ModelAnswerError, ModelUnavailableError, SessionStateError
-from useralign.generators import Scripted, TextRequest
+from useralign.models.generators import Scripted, TextRequest
 from useralign.users import JudgePersona, converse
 from useralign.users.conformance import check_user
 from useralign.users.prompts import comparison, read_verdict

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from useralign import Candidate, Comparison, FileFormatError, OptionError, Session
-from useralign.embedders import FunctionEmbedder
 from useralign.errors import AnswerError
+from useralign.models.embedders import FunctionEmbedder
 from useralign.users import People, RecordedPerson, converse
 from useralign.users.conformance import check_user
 

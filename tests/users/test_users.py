@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from useralign import Candidate, Comparison, OptionError, Pool, Session, domains
-from useralign.embedders import FunctionEmbedder
 from useralign.errors import AnswerError
+from useralign.models.embedders import FunctionEmbedder
 from useralign.users import (
     BTL,
     Consistent,

@@ -11,8 +11,8 @@ from sqlalchemy import update
 
 from tests.web.browser import Browser
 from useralign.errors import ModelUnavailableError
-from useralign.generators import Generator
-from useralign.generators.scripted import Scripted
+from useralign.models.generators import Generator
+from useralign.models.generators.scripted import Scripted
 from useralign.store import Store
 from useralign.store.schema import makings
 from useralign.web import Settings, models

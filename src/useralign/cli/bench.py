@@ -11,8 +11,8 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from useralign.experiments.bench.contest import Contest
-    from useralign.experiments.bench.summary import Group
+    from useralign.lab.bench.contest import Contest
+    from useralign.lab.bench.summary import Group
 
 app = typer.Typer(help="Compare methods.", no_args_is_help=True)
 
@@ -65,7 +65,7 @@ def compare(
 
     Finished work in the folder is not done again, so methods and runs can be added later.
     """
-    from useralign.experiments.bench.contest import contest
+    from useralign.lab.bench.contest import contest
 
     asked = contest(
         _names(methods), _names(pools), users=_names(users), runs=runs, seed=seed, people=people
@@ -96,8 +96,8 @@ def _run(asked: Contest, out: Path, jobs: int | None, *, quiet: bool) -> list[Gr
     from rich.console import Console
 
     from useralign.cli.reproduce import progress_bars
-    from useralign.experiments.bench.run import run_contest
-    from useralign.experiments.bench.summary import summarise
+    from useralign.lab.bench.run import run_contest
+    from useralign.lab.bench.summary import summarise
 
     errors = Console(stderr=True, quiet=quiet)
     with progress_bars(errors) as tell:
@@ -113,14 +113,14 @@ def _run(asked: Contest, out: Path, jobs: int | None, *, quiet: bool) -> list[Gr
 def _write(groups: list[Group], out: Path) -> list[Path]:
     """Write the tables, and the figures where they can be drawn."""
     from useralign.errors import MissingExtraError
-    from useralign.experiments.bench.figures import write_figures
-    from useralign.experiments.bench.summary import (
+    from useralign.files import write_atomically
+    from useralign.lab.bench.figures import write_figures
+    from useralign.lab.bench.summary import (
         clock_table,
         metric_tables,
         overviews,
         short_tables,
     )
-    from useralign.files import write_atomically
 
     over, clock = overviews(groups), clock_table(groups)
     tables = (*over, *metric_tables(groups), clock)
@@ -146,7 +146,7 @@ def _table(group: Group) -> Table:
     """Lay out a group within 80 columns: three blocks of rows, a column a number of answers."""
     from rich.table import Table
 
-    from useralign.experiments.bench.cells import TIMES
+    from useralign.lab.bench.cells import TIMES
 
     title = f"{group.title}: {group.lines[0].count} interactions"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 0, 0, 1))

@@ -48,7 +48,7 @@ class Finding:
 
 def findings() -> list[Finding]:
     """Look at everything; nothing is loaded, fetched or changed."""
-    return [*_base(), _methods(), _database(), *_models(), *_embedders(), *_extras()]
+    return [*_base(), _list_methods(), _database(), *_models(), *_embedders(), *_extras()]
 
 
 def _base() -> list[Finding]:
@@ -71,14 +71,14 @@ def _base() -> list[Finding]:
     ]
 
 
-def _methods() -> Finding:
-    from useralign.methods import methods
+def _list_methods() -> Finding:
+    from useralign.methods import list_methods
 
-    return Finding("methods", ", ".join(methods()))
+    return Finding("methods", ", ".join(list_methods()))
 
 
 def _database() -> Finding:
-    """Tell which database is in use; it is not opened, and a password is not shown."""
+    """Return which database is in use; it is not opened, and a password is not shown."""
     if importlib.util.find_spec("sqlalchemy") is None:
         return Finding("database", "not used without the web extra", None, _command("web"))
     from useralign.errors import OptionError
@@ -104,7 +104,7 @@ def _command(extra: str) -> str:
 
 
 def _models() -> list[Finding]:
-    from useralign import weights
+    from useralign.models import weights
 
     key = bool(os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_API_KEY_FILE"))
     here = weights.pulled("text")
@@ -125,7 +125,7 @@ def _models() -> list[Finding]:
 
 
 def _embedders() -> list[Finding]:
-    from useralign.embedders import report
+    from useralign.models.embedders import report
 
     return [
         Finding(

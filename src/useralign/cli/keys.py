@@ -18,7 +18,7 @@ LONGEST_TEXT = 300
 
 
 def has_terminal() -> bool:
-    """Tell whether a person can see what is printed and press keys."""
+    """Return whether a person can see what is printed and press keys."""
     streams = (sys.stdin, sys.stdout)  # a closed one is None
     shown = all(stream is not None and stream.isatty() for stream in streams)
     return shown and os.environ.get("TERM") != "dumb"
@@ -107,7 +107,7 @@ def _read_bytes(handle: int) -> bytes:
 
 
 def _is_whole(pressed: bytes) -> bool:
-    """Tell whether these bytes are all of one key press."""
+    """Return whether these bytes are all of one key press."""
     first = pressed[:1]
     if first == b"\x1b":
         if pressed[1:2] == b"[":  # parameters, then a final letter or sign

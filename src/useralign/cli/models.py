@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from useralign import weights
-from useralign.weights.progress import megabytes, shown
+from useralign.models import weights
+from useralign.models.weights.progress import megabytes, shown
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from useralign.domains import Question
-    from useralign.generators import Generator
+    from useralign.models.generators import Generator
     from useralign.pool import Pool
     from useralign.pooling import Event
 
@@ -56,8 +56,8 @@ def make(wanted: Wanted, console: Console) -> Pool:
 
 def _offer(console: Console) -> Generator:
     """Offer to fetch the default local model; anything but y says no."""
-    from useralign import weights
-    from useralign.weights.progress import megabytes, shown
+    from useralign.models import weights
+    from useralign.models.weights.progress import megabytes, shown
 
     entry = weights.find(weights.DEFAULT_TEXT_MODEL)
     console.print(

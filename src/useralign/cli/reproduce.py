@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from useralign.experiments.reproduce import Bench
+    from useralign.lab.reproduce import Bench
 
 _WHAT = (
     "all, figure2, figure3, figure4, tables, head-to-head, large-pool, wall-clock, costs, food2d "
@@ -39,7 +39,7 @@ def reproduce(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")] = False,
 ) -> None:
     """Reproduce the paper's evaluation, offline; finished work in the folder is not done again."""
-    from useralign.experiments.reproduce import reproduce as run
+    from useralign.lab.reproduce import reproduce as run
 
     options = {"engine": engine, "scheduler": scheduler, "jobs": jobs, "seeds": seeds}
     if as_json:

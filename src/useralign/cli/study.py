@@ -207,7 +207,7 @@ def _say(as_json: bool, value: Any, text: str) -> None:
 
 
 def _status_text(found: Status) -> str:
-    from useralign.experiments.tables import Table
+    from useralign.lab.tables import Table
 
     rows: list[Any] = [
         (*cell.cell, f"{cell.finished} of {cell.wanted}", cell.active, cell.dropped)

@@ -20,8 +20,8 @@ from useralign.files import read_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from useralign.embedders import Embedder
-    from useralign.generators import Generator
+    from useralign.models.embedders import Embedder
+    from useralign.models.generators import Generator
     from useralign.pool import Pool
 
 INTERESTS = {

@@ -6,15 +6,15 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from useralign.embedders import embedder_for
 from useralign.errors import FileFormatError, OptionError
+from useralign.models.embedders import embedder_for
 from useralign.pool import Candidate, Pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from useralign.embedders import Embedder
+    from useralign.models.embedders import Embedder
 
 STYLES = ("mixed", "unbiased")
 

@@ -66,11 +66,11 @@ class LossLevel:
         self.near = near
 
     def allows(self, margins: NDArray[np.float64]) -> bool:
-        """Tell whether a preference with these margins, shape (t,), meets the constraint."""
+        """Return whether a preference with these margins, shape (t,), meets the constraint."""
         return loss(margins) <= self.level + _LEVEL * (1.0 + abs(self.level))
 
     def is_empty(self) -> bool:
-        """Tell whether the set has no point: only the cone can push every loss above the level."""
+        """Whether the set has no point: only the cone can push every loss above the level."""
         if not self.cone or self.allows(np.zeros(self.evidence.count)):
             return False
         if (self.evidence.coordinates @ self.estimate.w).min() >= 0:

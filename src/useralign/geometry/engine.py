@@ -70,7 +70,7 @@ class Engine(ABC):
 
     @abstractmethod
     def agrees(self, row: NDArray[np.float64]) -> bool:
-        """Tell whether some preference agrees with a difference and with all taken in so far.
+        """Return whether some preference agrees with a difference and with all taken in so far.
 
         Without the cone nothing can disagree.
         """
@@ -164,7 +164,7 @@ class Exact(Engine):
         return self.evidence.rows
 
     def agrees(self, row: NDArray[np.float64]) -> bool:
-        """Tell whether it can be taken in; see `Engine.agrees`."""
+        """Return whether it can be taken in; see `Engine.agrees`."""
         length = float(np.linalg.norm(row))
         if not self.cone or not self.count or length == 0.0:
             return True

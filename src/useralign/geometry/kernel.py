@@ -24,5 +24,5 @@ compiled: Any = _load()
 
 
 def name() -> str:
-    """Tell which kernel is in use: `"compiled"` or `"numpy"`."""
+    """Return which kernel is in use: `"compiled"` or `"numpy"`."""
     return "compiled" if compiled else "numpy"

@@ -53,7 +53,7 @@ class Reference(Engine):
         return np.array(self._rows).reshape(-1, self.features.shape[1])
 
     def agrees(self, row: NDArray[np.float64]) -> bool:
-        """Tell whether it can be taken in; see `Engine.agrees`."""
+        """Return whether it can be taken in; see `Engine.agrees`."""
         if not self.cone or not self.count or not row.any():
             return True
         theta = self._cp.Variable(len(row))

@@ -201,7 +201,7 @@ def _seen(connection: Connection, whose: ColumnElement[bool], most: int) -> dict
 
 
 def _grown(before: Mapping[str, int], now: Mapping[str, int]) -> bool:
-    """Tell whether much was added since."""
+    """Return whether much was added since."""
     changed = sum(before.get(session) != answered for session, answered in now.items())
     return changed > LAG * len(before)
 

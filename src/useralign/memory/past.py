@@ -100,7 +100,7 @@ class Past:
         return over(pool, wins, ties, dislikes, person)
 
     def continues(self, other: Past) -> bool:
-        """Tell whether this is the same session as another, or that one gone on."""
+        """Return whether this is the same session as another, or that one gone on."""
         same = self.question == other.question and self.space == other.space
         told = zip(self._told(), other._told(), strict=True)
         return same and all(mine[: len(its)] == its for mine, its in told)

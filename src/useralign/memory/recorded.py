@@ -9,7 +9,7 @@ from useralign.memory.past import Past, over
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from useralign.embedders import Embedder
+    from useralign.models.embedders import Embedder
     from useralign.pool import Pool
     from useralign.users.recorded import People
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from useralign import plugins
+from useralign import registry
 from useralign.errors import OptionError
 from useralign.methods.base import Confidence, Decision, Method, Run
 
-__all__ = ["Confidence", "Decision", "Method", "Run", "method_for", "methods"]
+__all__ = ["Confidence", "Decision", "Method", "Run", "list_methods", "method_for"]
 
 
-def methods() -> list[str]:
+def list_methods() -> list[str]:
     """List the names of all registered methods, sorted."""
-    return plugins.names("methods")
+    return registry.names("methods")
 
 
 def method_for(method: str | Method, **options: Any) -> Method:
@@ -40,7 +40,7 @@ def method_for(method: str | Method, **options: Any) -> Method:
         return method
     if not isinstance(method, str):
         raise OptionError(f"method must be a name or a Method, got {type(method).__name__}")
-    factory = plugins.load("methods", method)
+    factory = registry.load("methods", method)
     taken = list(inspect.signature(factory).parameters)
     if unknown := sorted(set(options) - set(taken)):
         raise OptionError(

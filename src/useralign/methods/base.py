@@ -161,7 +161,7 @@ class Run(ABC):
         return tuple(chosen)
 
     def open(self, candidate: int, shown: Sequence[int]) -> bool:
-        """Tell whether a candidate may be shown with these: it is another, and nothing bars it."""
+        """Whether a candidate may be shown with these: it is another, and nothing bars it."""
         if candidate in shown or candidate in self.out:
             return False
         return not any(frozenset((candidate, k)) in self.barred for k in shown)
@@ -193,7 +193,7 @@ class Run(ABC):
         return int(tied.argmax())
 
     def possible(self) -> NDArray[np.bool_]:
-        """Tell for every candidate whether it may still be the best, shape (K,)."""
+        """Return for every candidate whether it may still be the best, shape (K,)."""
         result = np.ones(len(self.features), dtype=bool)
         result[list(self.out)] = False
         return result
@@ -203,7 +203,7 @@ class Run(ABC):
         return None
 
     def satisfied(self) -> bool:
-        """Tell whether it is sure enough to stop, by its own rule."""
+        """Return whether it is sure enough to stop, by its own rule."""
         return False
 
     def generator(self, step: int, purpose: int = 0) -> np.random.Generator:

@@ -109,7 +109,7 @@ class ConfidenceRun(EngineRun):
         return tuple(chosen)
 
     def possible(self) -> NDArray[np.bool_]:
-        """Tell for every candidate whether the confidence set lets it beat the incumbent."""
+        """Return for every candidate whether the confidence set lets it beat the incumbent."""
         incumbent = self.best()
         result = self.engine.values(incumbent) > ZERO * self.norm_bound
         result[list(self.out)] = False

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from useralign.generators.base import ImageRequest, Text, TextRequest
+from useralign.models.generators.base import ImageRequest, Text, TextRequest
 from useralign.pool import Candidate
 from useralign.pooling import prompts
 from useralign.pooling.parse import parse_answer, parse_interests
@@ -17,7 +17,7 @@ from useralign.pooling.words import words
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from useralign.generators.base import Picture
+    from useralign.models.generators.base import Picture
     from useralign.pooling.desk import Desk
     from useralign.pooling.recipe import Recipe
 

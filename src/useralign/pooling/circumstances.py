@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from useralign.errors import ModelAnswerError
-from useralign.generators.base import TextRequest
+from useralign.models.generators.base import TextRequest
 from useralign.pooling import prompts
 from useralign.pooling.desk import together
 from useralign.pooling.parse import clean_answer
@@ -70,7 +70,7 @@ class Circumstances:
         return "; ".join(f"{one.word}, not {one.other}" for one in self.known)
 
     def named_in(self, text: str) -> bool:
-        """Tell whether a text speaks of all circumstances itself."""
+        """Return whether a text speaks of all circumstances itself."""
         said = words(text)
         return all(word in said for one in self.known for word in words(one.word))
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from useralign.errors import ModelAnswerError
 from useralign.files import write_atomically
-from useralign.generators.base import ImageRequest, Picture, Text, TextRequest, plain
+from useralign.models.generators.base import ImageRequest, Picture, Text, TextRequest, plain
 from useralign.pooling.journal import digest
 from useralign.pooling.pictures import picture_suffix
 from useralign.pooling.spending import usage_from
@@ -23,7 +23,7 @@ from useralign.pooling.words import LONGEST
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
-    from useralign.generators.base import Generator
+    from useralign.models.generators.base import Generator
     from useralign.pooling.journal import Journal
     from useralign.pooling.spending import Ledger
 

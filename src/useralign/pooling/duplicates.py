@@ -38,7 +38,7 @@ class Twins(NamedTuple):
 
 
 def same(first: str, second: str) -> bool:
-    """Tell whether two texts have the same words in the same order."""
+    """Return whether two texts have the same words in the same order."""
     return words(first) == words(second)
 
 

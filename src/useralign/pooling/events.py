@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from useralign.generators.base import Usage
+from useralign.models.generators.base import Usage
 
 if TYPE_CHECKING:
     from useralign.pool import Candidate

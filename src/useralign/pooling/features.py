@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from useralign.embedders.base import Embedder
+    from useralign.models.embedders.base import Embedder
     from useralign.pool import Candidate
 
 

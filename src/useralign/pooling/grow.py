@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from useralign.checks import is_finite, whole
-from useralign.embedders import embedder_for
 from useralign.errors import ModelUnavailableError, OptionError, UseralignError
-from useralign.generators.base import Usage
+from useralign.models.embedders import embedder_for
+from useralign.models.generators.base import Usage
 from useralign.paths import cache_dir
 from useralign.pool import Candidate
 from useralign.pooling.desk import Desk
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from useralign.generators.base import Generator
+    from useralign.models.generators.base import Generator
     from useralign.pool import Pool
     from useralign.pooling.events import Progress
     from useralign.pooling.features import AnyEmbedder
@@ -119,7 +119,7 @@ class Growth:
         self._loop = OwnLoop()
 
     def due(self, session: Session) -> bool:
-        """Tell whether it is time to grow: enough answers since the last time, and room.
+        """Return whether it is time to grow: enough answers since the last time, and room.
 
         A session that found its best candidate goes on growing; one that the person, the budget
         or the limit ended does not.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from useralign.generators.base import Usage
+from useralign.models.generators.base import Usage
 from useralign.pooling.grow_record import record_of
 from useralign.pooling.journal import digest
 

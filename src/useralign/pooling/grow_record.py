@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from useralign.checks import is_whole
-from useralign.generators.base import Usage
+from useralign.models.generators.base import Usage
 from useralign.pooling.spending import usage_from
 
 if TYPE_CHECKING:

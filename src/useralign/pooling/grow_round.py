@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from useralign.errors import ModelAnswerError, ModelError
-from useralign.generators.base import ImageRequest, Text, TextRequest
+from useralign.models.generators.base import ImageRequest, Text, TextRequest
 from useralign.pool import Candidate
 from useralign.pooling import grow_prompts as prompts
 from useralign.pooling.desk import NoAnswerError, together
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from useralign.generators.base import Picture
+    from useralign.models.generators.base import Picture
     from useralign.pool import Pool
     from useralign.pooling.desk import Desk
     from useralign.pooling.events import Progress

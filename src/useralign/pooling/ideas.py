@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from useralign.errors import ModelAnswerError
-from useralign.generators.base import TextRequest
+from useralign.models.generators.base import TextRequest
 from useralign.pooling import prompts
 from useralign.pooling.circumstances import Circumstances
 from useralign.pooling.desk import together
@@ -129,7 +129,7 @@ class Ideas:
         return [ask if ask.source == "given" else self._with_idea(ask) for ask in asks]
 
     async def suits(self, answer: str, idea: str) -> bool:
-        """Tell whether a finished answer suits the question better than the worst ideas did.
+        """Return whether a finished answer suits the question better than the worst ideas did.
 
         A good idea can get a reason that is out of place: a museum, to enjoy the sunshine. It
         may then be tried once more.
@@ -166,7 +166,7 @@ class Ideas:
         return [idea for idea in ideas if not idea.used and self._is_fit(idea.fit)]
 
     def _is_fit(self, fit: float | None, unfit: float = _UNFIT) -> bool:
-        """Tell whether it is not in the share of all ideas that suits the question least."""
+        """Return whether it is not in the share of all ideas that suits the question least."""
         fits = [idea.fit for idea in self._known if idea.fit is not None]
         if fit is None or not fits:
             return True

@@ -16,7 +16,7 @@ from useralign.pooling.keys import pool_key, question_key
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from useralign.embedders.base import Embedder
+    from useralign.models.embedders.base import Embedder
     from useralign.pooling.recipe import Recipe
 
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from useralign.embedders import embedder_for
 from useralign.errors import (
     ModelAnswerError,
     ModelError,
     ModelUnavailableError,
     OptionError,
 )
-from useralign.generators.base import Generator
-from useralign.generators.waiting import wait_for
+from useralign.models.embedders import embedder_for
+from useralign.models.generators.base import Generator
+from useralign.models.generators.waiting import wait_for
 from useralign.paths import cache_dir
 from useralign.pooling.desk import Desk
 from useralign.pooling.features import Features

@@ -262,7 +262,7 @@ def _refuses(text: str) -> bool:
 
 
 def _echoes(text: str, question: str, prompt: str) -> bool:
-    """Tell whether most of a text's word triples stand in what was asked."""
+    """Return whether most of a text's word triples stand in what was asked."""
     own = shingles(text)
     asked = shingles(question) | shingles(prompt)
     return bool(own) and len(own & asked) / len(own) >= 0.6

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from useralign.embedders import embedder_for
 from useralign.errors import FileFormatError
+from useralign.models.embedders import embedder_for
 from useralign.pool import Candidate, Pool
 from useralign.pooling.duplicates import MAX_COSINE, near_duplicates
 from useralign.pooling.features import Features, normalisation

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from useralign.generators.base import Usage
+from useralign.models.generators.base import Usage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -77,7 +77,7 @@ class Ledger:
                 self._changed.notify_all()
 
     def _room(self) -> bool | None:
-        """Tell whether there is room; None as long as calls under way may still tell."""
+        """Return whether there is room; None as long as calls under way may still tell."""
         if self._max is None:
             return True
         if self._dearest is None:

@@ -66,7 +66,7 @@ def sentences(text: str) -> tuple[list[str], str]:
 
 
 def is_function_word(word: str) -> bool:
-    """Tell whether an English word says nothing by itself, such as "for" or "with"."""
+    """Return whether an English word says nothing by itself, such as "for" or "with"."""
     return _FUNCTION_WORDS.fullmatch(word.casefold()) is not None
 
 

@@ -21,7 +21,7 @@ from sqlalchemy import create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
 
-from useralign import plugins
+from useralign import registry
 from useralign.errors import MissingExtraError, OptionError, StoreError
 from useralign.paths import data_dir
 
@@ -64,7 +64,7 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = address(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
-        self.engine: Engine = plugins.load("stores", self.url.get_backend_name())(self.url)
+        self.engine: Engine = registry.load("stores", self.url.get_backend_name())(self.url)
         self._turn = threading.Lock() if self.sqlite else nullcontext()
         try:
             with self.reading():
@@ -106,7 +106,7 @@ def address(url: str) -> URL:
         parsed = make_url(url)
     except ArgumentError:
         parsed = None
-    if parsed is None or parsed.get_backend_name() not in plugins.names("stores"):
+    if parsed is None or parsed.get_backend_name() not in registry.names("stores"):
         raise OptionError(
             f"{_shown(url)!r} is no address of a database; expected sqlite:////path/to/file.db or "
             "postgresql+psycopg://user@host/name"

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, exists, insert, select, text
 
-from useralign.embedders.checks import need
 from useralign.errors import InputError, NotFoundError
+from useralign.models.embedders.checks import need
 from useralign.store.schema import media, pools
 
 if TYPE_CHECKING:

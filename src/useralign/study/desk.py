@@ -95,13 +95,13 @@ class Desk:
         return None if known is None else (own, known)
 
     def is_known(self, study: Study, arrival: Arrival, token: str) -> bool:
-        """Tell whether someone has a place already."""
+        """Return whether someone has a place already."""
         with self._store.reading() as connection:
             own = arrival.token(study) or token
             return self._known(connection, study, arrival, own) is not None
 
     def is_complete(self, study: Study) -> bool:
-        """Tell whether as many have finished as were wanted."""
+        """Return whether as many have finished as were wanted."""
         with self._store.reading() as connection:
             counts = assignment.count_places(connection, study.design, self._clock())
         return sum(count.finished for count in counts.values()) >= study.design.participants

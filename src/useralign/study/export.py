@@ -8,9 +8,9 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from useralign.embedders.checks import need
 from useralign.errors import FileFormatError, OptionError
 from useralign.files import write_atomically
+from useralign.models.embedders.checks import need
 from useralign.study.codebook import COLUMNS, SHARED, Column, codebook
 from useralign.study.export_rows import CHUNK, rows_of
 

@@ -150,7 +150,7 @@ def invitation(study: Study, name: str) -> str:
 
 
 def is_invitation(study: Study, given: str) -> bool:
-    """Tell whether a text is an invitation to the study."""
+    """Return whether a text is an invitation to the study."""
     name, _, _ = given.partition(".")
     return hmac.compare_digest(given.encode(), invitation(study, name).encode())
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import case, func, select
 
-from useralign.experiments import paper
-from useralign.experiments.paper import Mean
-from useralign.experiments.tables import Table
+from useralign.lab import paper
+from useralign.lab.paper import Mean
+from useralign.lab.tables import Table
 from useralign.store.schema import matchups, participants
 from useralign.study import flow
 from useralign.study.design import WITH_PERSONA

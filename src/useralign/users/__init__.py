@@ -1,6 +1,6 @@
 """Simulated users: tastes in the features, personas by ranking or by a model, recorded people."""
 
-from useralign import plugins
+from useralign import registry
 from useralign.users.base import User, converse
 from useralign.users.erring import Erring
 from useralign.users.judge import JudgePersona, PositionBias
@@ -29,7 +29,7 @@ __all__ = [
 
 def user_kinds() -> list[str]:
     """List the registered kinds of users, sorted."""
-    return plugins.names("users")
+    return registry.names("users")
 
 
 def user_kind(name: str) -> type[User]:
@@ -40,5 +40,5 @@ def user_kind(name: str) -> type[User]:
     OptionError
         If there is none.
     """
-    kind: type[User] = plugins.load("users", name)
+    kind: type[User] = registry.load("users", name)
     return kind

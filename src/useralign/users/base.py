@@ -65,7 +65,7 @@ class User(ABC):
         return order
 
     def knows(self, first: Candidate, second: Candidate) -> bool:  # noqa: ARG002
-        """Tell whether the user can say which of the two is better."""
+        """Return whether the user can say which of the two is better."""
         return True
 
     def win_rate(self, candidate: Candidate, baseline: Candidate) -> float:

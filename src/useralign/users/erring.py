@@ -63,7 +63,7 @@ class Erring(User):
         return other if slips else meant
 
     def knows(self, first: Candidate, second: Candidate) -> bool:
-        """Tell whether the other user can say which of the two is better."""
+        """Return whether the other user can say which of the two is better."""
         return self.user.knows(first, second)
 
     def win_rate(self, candidate: Candidate, baseline: Candidate) -> float:

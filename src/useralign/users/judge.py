@@ -12,8 +12,8 @@ import numpy as np
 
 from useralign.checks import whole
 from useralign.errors import ModelAnswerError, OptionError, SessionStateError
-from useralign.generators.base import TextRequest, Usage
-from useralign.generators.cache import Cached
+from useralign.models.generators.base import TextRequest, Usage
+from useralign.models.generators.cache import Cached
 from useralign.users import prompts
 from useralign.users.base import User
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from useralign.answers import Comparison
-    from useralign.generators.base import Generator
+    from useralign.models.generators.base import Generator
     from useralign.pool import Candidate
 
 

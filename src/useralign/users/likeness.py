@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from useralign.embedders import embedder_for
 from useralign.errors import OptionError
+from useralign.models.embedders import embedder_for
 from useralign.users.base import User
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from useralign.answers import Comparison
     from useralign.domains.questions import Question
-    from useralign.embedders import Embedder
+    from useralign.models.embedders import Embedder
     from useralign.pool import Candidate, Pool
 
 

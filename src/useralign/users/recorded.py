@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from useralign.answers import Comparison
-    from useralign.embedders import Embedder
+    from useralign.models.embedders import Embedder
 
     Pair = tuple[str, str]
 
@@ -64,7 +64,7 @@ class RecordedPerson(User):
         return sorted(self._won)
 
     def knows(self, first: Candidate, second: Candidate) -> bool:
-        """Tell whether the pair was recorded, or both were rated."""
+        """Return whether the pair was recorded, or both were rated."""
         return self._share(first.label, second.label) is not None
 
     def answerable(self, pool: Pool) -> list[tuple[int, int]]:

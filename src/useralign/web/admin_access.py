@@ -32,7 +32,7 @@ CLOSED = (
 
 
 def is_secret(settings: Settings, given: str) -> bool:
-    """Tell whether a text is the server's secret, in a time that tells nothing."""
+    """Return whether a text is the server's secret, in a time that tells nothing."""
     secret = settings.secret or secrets.token_hex()
     return hmac.compare_digest(sha256(given.encode()).digest(), sha256(secret.encode()).digest())
 
@@ -54,7 +54,7 @@ def let_in(request: Request, response: Response) -> Response:
 
 
 def is_in(request: Request) -> bool:
-    """Tell whether a request carries a cookie that opens the pages."""
+    """Return whether a request carries a cookie that opens the pages."""
     settings: Settings = request.app.state.settings
     until, _, signature = request.cookies.get(COOKIE, "").rpartition(".")
     if settings.secret is None or not until:

@@ -11,7 +11,7 @@ from useralign.study.results import LABELS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from useralign.experiments.paper import Mean
+    from useralign.lab.paper import Mean
     from useralign.study.results import Outcome
     from useralign.study.status import Status
 

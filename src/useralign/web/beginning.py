@@ -25,7 +25,7 @@ def usual_method(store: Store, owner: str) -> str:
 
 
 def others_share(store: Store, owner: str) -> bool:
-    """Tell whether anybody else lets others profit from their answers."""
+    """Return whether anybody else lets others profit from their answers."""
     chosen = select(persons.c.id).where(persons.c.share, persons.c.id != owner).limit(1)
     with store.reading() as connection:
         return connection.execute(chosen).first() is not None

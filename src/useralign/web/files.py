@@ -46,6 +46,6 @@ def robots() -> Response:
 
 @router.get("/healthz")
 def health(request: Request) -> Response:
-    """Tell whether this process and its database answer."""
+    """Return whether this process and its database answer."""
     with request.app.state.store.reading():
         return PlainTextResponse("ok")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Row
 
-    from useralign.generators import Generator
+    from useralign.models.generators import Generator
     from useralign.pool import Pool
     from useralign.pooling import Event
     from useralign.store import Store
@@ -171,7 +171,7 @@ class Makings:
             thread.join(max(0.0, until - time.monotonic()))
 
     def stopping(self) -> bool:
-        """Tell whether what is at work shall stop."""
+        """Return whether what is at work shall stop."""
         return self._closing.is_set()
 
     def write(self, making_id: str, **values: Any) -> None:

@@ -6,9 +6,9 @@ import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from useralign import weights
-from useralign.generators.choose import KEY_VARIABLES
-from useralign.weights import DEFAULT_TEXT_MODEL
+from useralign.models import weights
+from useralign.models.generators.choose import KEY_VARIABLES
+from useralign.models.weights import DEFAULT_TEXT_MODEL
 
 SERVICE = (*KEY_VARIABLES, "OPENAI_BASE_URL")
 

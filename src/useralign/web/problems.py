@@ -112,7 +112,7 @@ def problem(
 
 
 def wants_page(request: Request) -> bool:
-    """Tell whether an error shall be a page: not for the API, nor for what our script fetches."""
+    """Return whether an error shall be a page: not for the API, nor for what our script fetches."""
     path = request.url.path
     if path == "/api" or path.startswith("/api/") or path.endswith("/state"):
         return False

@@ -39,7 +39,7 @@ HEADERS = {
 
 
 def from_here(request: Request) -> bool:
-    """Tell whether a request was made by a page of this server, or by no page at all.
+    """Return whether a request was made by a page of this server, or by no page at all.
 
     Browsers send Origin with every unsafe request and, the newer ones, Sec-Fetch-Site; programs
     send neither. A frame without an origin of its own (`Origin: null`) is not us.

@@ -13,7 +13,7 @@ from useralign.obtaining import generator_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from useralign.generators import Generator
+    from useralign.models.generators import Generator
 
 SHORTEST_SECRET = 16
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -85,7 +85,7 @@ class Settings:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host to listen at can be reached from this machine alone."""
+    """Return whether a host to listen at can be reached from this machine alone."""
     if host == "localhost":
         return True
     try:

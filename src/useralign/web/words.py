@@ -120,7 +120,7 @@ def _certainty(screen: Screen, session: Session) -> str:
 
 
 def _tells(screen: Screen, session: Session) -> bool:
-    """Tell whether anything is known: something was answered, now or in earlier sessions."""
+    """Return whether anything is known: something was answered, now or in earlier sessions."""
     return screen.cost > 0 or getattr(session.method, "prior", None) is not None
 
 

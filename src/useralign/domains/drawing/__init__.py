@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from useralign.domains.drawing.recipe import Recipe
-from useralign.embedders.checks import need
 from useralign.files import write_atomically
+from useralign.models.embedders.checks import need
 from useralign.paths import cache_dir
 
 if TYPE_CHECKING:

@@ -120,7 +120,7 @@ class FrugalRun(Run):
         return tuple(shown)
 
     def possible(self) -> NDArray[np.bool_]:
-        """Tell which candidates have a chance of being the best that counts, shape (K,)."""
+        """Return which candidates have a chance of being the best that counts, shape (K,)."""
         result = self.standing.chances > LIKELY
         result[list(self.out)] = False
         result[self.best()] = True
@@ -131,7 +131,7 @@ class FrugalRun(Run):
         return Confidence(self.standing.among_top, min(self.method.top, len(self.features)))
 
     def satisfied(self) -> bool:
-        """Tell whether it is sure enough, or no more than `gain` is to be had on average."""
+        """Return whether it is sure enough, or no more than `gain` is to be had on average."""
         standing = self.standing
         return standing.among_top >= self.method.sure or standing.loss <= self.method.gain
 
@@ -190,7 +190,7 @@ class FrugalRun(Run):
         return Decision(best, None, bound)
 
     def _may_ask(self, first: int, second: int) -> bool:
-        """Tell whether a pair is new, or answers are so noisy that asking again makes sense."""
+        """Return whether a pair is new, or answers are so noisy that asking again makes sense."""
         pair = frozenset((first, second))
         if pair in self.barred:
             return False

@@ -1,0 +1,205 @@
+"""The report of a reproduction: verdicts first, then every table and figure.
+
+One HTML file that needs nothing else and asks nothing of the network, and the same as Markdown.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from useralign.files import write_atomically, write_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from useralign.lab.claims import Verdict
+    from useralign.lab.tables import Table
+
+HOLDS, FAILS = "holds", "does not hold"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure that was written.
+
+    Parameters
+    ----------
+    path : Path
+        Of the PNG file.
+    caption : str
+    """
+
+    path: Path
+    caption: str
+
+
+@dataclass(slots=True)
+class Section:
+    """A part of the report.
+
+    Parameters
+    ----------
+    title, text : str
+    tables : list of Table
+    pictures : list of Picture
+    """
+
+    title: str
+    text: str = ""
+    tables: list[Table] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Report:
+    """All that a reproduction found.
+
+    Parameters
+    ----------
+    title : str
+    facts : dict of str to str
+        How it was made: version, seeds, embedders.
+    verdicts : list of Verdict
+    sections : list of Section
+    """
+
+    title: str
+    facts: dict[str, str] = field(default_factory=dict)
+    verdicts: list[Verdict] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
+
+    def summary(self) -> str:
+        """Return one sentence: how many claims hold."""
+        good = sum(verdict.holds for verdict in self.verdicts)
+        if not self.verdicts:
+            return "No claim was checked by this run."
+        if good == len(self.verdicts):
+            return f"All {good} checks of the paper's claims hold on our data."
+        return (
+            f"{good} of {len(self.verdicts)} checks of the paper's claims hold on our data; "
+            f"{len(self.verdicts) - good} do not, with the reasons below."
+        )
+
+    def by_claim(self) -> dict[str, list[Verdict]]:
+        """Return the verdicts by claim, those with a failure first."""
+        groups: dict[str, list[Verdict]] = {}
+        for verdict in self.verdicts:
+            groups.setdefault(verdict.claim, []).append(verdict)
+        return dict(sorted(groups.items(), key=lambda item: all(v.holds for v in item[1])))
+
+    def to_markdown(self, folder: Path) -> str:
+        """Return the report as Markdown; pictures are linked relative to `folder`."""
+        lines = [f"# {self.title}", "", self.summary(), ""]
+        lines += [f"- {name}: {value}" for name, value in self.facts.items()]
+        if self.verdicts:
+            lines += ["", "## The paper's claims", ""]
+        for claim, verdicts in self.by_claim().items():
+            lines += [f"**{claim}.**", ""]
+            for v in verdicts:
+                state = HOLDS if v.holds else FAILS.upper()
+                lines.append(f"- {v.where}: {state}. Ours: {v.ours}. Paper: {v.paper}. {v.why}")
+            lines.append("")
+        for section in self.sections:
+            lines += ["", f"## {section.title}", "", section.text, ""]
+            for picture in section.pictures:
+                link = picture.path.relative_to(folder).as_posix()
+                lines += [f"![{picture.caption}]({link})", "", f"*{picture.caption}*", ""]
+            lines += [table.to_markdown() for table in section.tables]
+        return "\n".join(lines) + "\n"
+
+    def to_html(self) -> str:
+        """Return the report as one self-contained page."""
+        style = files("useralign.lab").joinpath("data/report.css").read_text("utf-8")
+        facts = "".join(
+            f"<div><dt>{_escape(name)}</dt><dd>{_escape(value)}</dd></div>"
+            for name, value in self.facts.items()
+        )
+        links = "".join(
+            f'<a href="#part-{place}">{_escape(section.title)}</a>'
+            for place, section in enumerate(self.sections)
+        )
+        parts = "".join(_section(place, part) for place, part in enumerate(self.sections))
+        return (
+            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            '<meta name="color-scheme" content="light dark">'
+            f"<title>{_escape(self.title)}</title><style>{style}</style></head><body>"
+            f"<header><h1>{_escape(self.title)}</h1>"
+            f'<p class="lead">{_escape(self.summary())}</p><dl>{facts}</dl>'
+            f'<nav aria-label="Contents">{links}</nav></header><main>'
+            f"{self._claims()}{parts}</main></body></html>\n"
+        )
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write report.html, report.md and verdicts.json; return their paths."""
+        return [
+            write_atomically(folder / "report.html", self.to_html()),
+            write_atomically(folder / "report.md", self.to_markdown(folder)),
+            write_json(folder / "verdicts.json", [v.to_dict() for v in self.verdicts]),
+        ]
+
+    def _claims(self) -> str:
+        if not self.verdicts:
+            return ""
+        groups = "".join(_claim(claim, found) for claim, found in self.by_claim().items())
+        return f"<section><h2>The paper's claims</h2>{groups}</section>"
+
+
+def _claim(claim: str, verdicts: list[Verdict]) -> str:
+    good = all(verdict.holds for verdict in verdicts)
+    chips = "".join(
+        f'<span class="chip {"good" if v.holds else "bad"}">{"✓" if v.holds else "✗"} '
+        f"{_escape(v.where)}</span>"
+        for v in verdicts
+    )
+    rows = "".join(
+        f'<div class="verdict"><h4>{_escape(v.where)}: {HOLDS if v.holds else FAILS}</h4>'
+        f"<p><b>Ours</b> {_escape(v.ours)}</p><p><b>Paper</b> {_escape(v.paper)}</p>"
+        f"<p>{_escape(v.why)}</p></div>"
+        for v in verdicts
+    )
+    opened = "" if good else " open"
+    return (
+        f'<details class="claim"{opened}><summary><span>{_escape(claim)}</span>'
+        f'<span class="chips">{chips}</span></summary>{rows}</details>'
+    )
+
+
+def _section(place: int, section: Section) -> str:
+    pictures = "".join(
+        f'<figure><img alt="{_escape(picture.caption)}" src="{_data_uri(picture.path)}">'
+        f"<figcaption>{_escape(picture.caption)}</figcaption></figure>"
+        for picture in section.pictures
+    )
+    text = f"<p>{_escape(section.text)}</p>" if section.text else ""
+    tables = "".join(_table(table) for table in section.tables)
+    return (
+        f'<section id="part-{place}"><h2>{_escape(section.title)}</h2>{text}{pictures}{tables}'
+        "</section>"
+    )
+
+
+def _table(table: Table) -> str:
+    head = "".join(f'<th scope="col">{_escape(name)}</th>' for name in table.columns)
+    rows = []
+    for place, row in enumerate(table.texts()):
+        cells = f'<th scope="row">{_escape(row[0])}</th>'
+        cells += "".join(f"<td>{_escape(text)}</td>" for text in row[1:])
+        rows.append(f"<tr{' class=main' if place in table.marked else ''}>{cells}</tr>")
+    note = f'<p class="note">{_escape(table.note)}</p>' if table.note else ""
+    return (
+        f'<h3>{_escape(table.title)}</h3><div class="wide" tabindex="0"><table><thead><tr>{head}'
+        f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>{note}"
+    )
+
+
+def _data_uri(path: Path) -> str:
+    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
+
+
+def _escape(text: str) -> str:
+    return html.escape(text, quote=True)

@@ -1,0 +1,157 @@
+"""Seconds a step of UserAlign, in the parts that the paper's wall-clock table has."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from useralign import domains
+from useralign.errors import UseralignError
+from useralign.lab import paper
+from useralign.lab.cells import embedder_of, pool_of
+from useralign.lab.tables import Table, Value
+from useralign.methods.base import DELTA, NORM_BOUND
+from useralign.methods.useralign import BACKENDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+LONGEST = 60  # steps of an interaction with our engine
+REFERENCE_SECONDS = 15.0  # how long the reference may take a domain
+
+
+@dataclass(frozen=True, slots=True)
+class Clocked:
+    """Mean seconds a step: the estimate, the first response and the second."""
+
+    steps: int
+    estimate: float
+    first: float
+    second: float
+
+    @property
+    def total(self) -> float:
+        """The whole step."""
+        return self.estimate + self.first + self.second
+
+
+def clock(
+    features: NDArray[np.float64],
+    backend: str = "exact",
+    *,
+    seconds: float = 60.0,
+    seed: int = 0,
+    now: Callable[[], float] = time.perf_counter,
+) -> Clocked:
+    """Time the steps of one interaction with a consistent user, until nothing is left to ask.
+
+    Parameters
+    ----------
+    features : ndarray, shape (K, d)
+    backend : {"exact", "reference"}
+    seconds : float
+        Stop after this long.
+    seed : int
+        Of the user's taste and of the first incumbent.
+    now : callable
+        The clock.
+    """
+    rng = np.random.default_rng([seed, *features.shape])
+    taste = features @ rng.normal(size=features.shape[1])
+    engine = BACKENDS[backend](features, NORM_BOUND, DELTA, True)
+    incumbent = int(rng.integers(len(features)))
+    spent = np.zeros(3)
+    began, steps = now(), 0
+    while steps < LONGEST and now() - began < seconds:
+        times = [now()]
+        theta = engine.estimate()
+        times.append(now())
+        if steps:
+            incumbent = int((features @ theta).argmax())
+        times.append(now())
+        challenger, _ = engine.challenge(incumbent)
+        times.append(now())
+        spent += np.diff(times)
+        steps += 1
+        if challenger is None:
+            break
+        pair = (incumbent, challenger)
+        engine.add(*(pair if taste[incumbent] >= taste[challenger] else pair[::-1]))
+    return Clocked(steps, *(float(part) / steps for part in spent))
+
+
+def wall_clock(*, reference: bool | None = None, repeats: int = 5) -> Table:
+    """Build the wall-clock table, measured now.
+
+    Parameters
+    ----------
+    reference : bool, optional
+        Whether to time the paper's solver too; if it is installed when not given.
+    repeats : int
+        Interactions with our engine.
+    """
+    if reference is None:
+        reference = importlib.util.find_spec("cvxpy") is not None
+    rows: list[tuple[Value, ...]] = []
+    notes = []
+    for theirs in paper.load().wall_clock:
+        features, note = _features(theirs.domain, theirs.candidates)
+        notes.append(note)
+        name = f"{theirs.domain} (K = {theirs.candidates})"
+        clock(features)  # first calls
+        runs = [clock(features, seed=seed) for seed in range(repeats)]
+        rows.append(_row(name, "useralign", _mean(runs)))
+        if reference:
+            slow = clock(features, "reference", seconds=REFERENCE_SECONDS)
+            rows.append(_row(name, "paper's solver, here", slow))
+        printed = (theirs.total, theirs.estimate, theirs.first, theirs.second)
+        rows.append((name, "as printed in the paper", None, *_milliseconds(*printed)))
+    missing = " The paper's solver is not installed: pip install 'useralign[reference]'."
+    return Table(
+        "wall-clock",
+        "Wall-clock: milliseconds a step",
+        ("Domain", "solver", "steps", "total", "estimate", "y1", "y2"),
+        rows,
+        f"{' '.join(notes)} Times depend on the machine." + ("" if reference else missing),
+        digits=3,
+    )
+
+
+def _features(domain: str, count: int) -> tuple[NDArray[np.float64], str]:
+    """Return the features of a domain's first pool; of random directions where it has none."""
+    try:
+        loaded = domains.load(domain)
+        embedder = embedder_of(loaded)
+        pool = pool_of(domain, "mixed", loaded.questions[0].id, embedder)
+    except UseralignError:  # not written, or no embedder for it on this machine
+        pass
+    else:
+        return pool.features, f"{domain}: its first question ({embedder})."
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(count, int("".join(c for c in domain if c.isdigit()))))
+    features /= 2.0 * np.linalg.norm(features, axis=1, keepdims=True)
+    return features, f"{domain}: random directions, as its features cannot be made here."
+
+
+def _mean(runs: list[Clocked]) -> Clocked:
+    steps = sum(run.steps for run in runs)
+    parts = [
+        sum(getattr(run, part) * run.steps for run in runs) / steps
+        for part in ("estimate", "first", "second")
+    ]
+    return Clocked(round(steps / len(runs)), *parts)
+
+
+def _row(name: str, solver: str, found: Clocked) -> tuple[Value, ...]:
+    parts = _milliseconds(found.total, found.estimate, found.first, found.second)
+    return name, solver, found.steps, *parts
+
+
+def _milliseconds(*seconds: float) -> list[float]:
+    return [1e3 * value for value in seconds]

@@ -1,0 +1,1 @@
+"""Models: generators that write candidates, embedders that compute features, and their weights."""

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from useralign import Pool, Session, domains
+from useralign.lab.cells import CellSpec, pool_of, seed_of, user_of
+from useralign.lab.cells_run import names_of, run_cell
+from useralign.lab.plan import parse_plan
+from useralign.lab.results import Step, at, at_epsilon
+from useralign.users import User
+
+from .plans import SMALL
+
+CELLS = parse_plan(SMALL).cells()
+
+
+def by_hand(cell: CellSpec) -> list[Step]:
+    """Every step of a cell, by a session of its own without any sharing."""
+    pool = pool_of(cell.domain, cell.style, cell.question, cell.embedder)
+    user: User = user_of(names_of(cell), cell.embedder)
+    fixed = cell.mode == "budget"
+    options: dict[str, Any] = dict(cell.options)
+    if cell.method == "oracle":
+        options["utilities"] = user.worth(pool)
+    session = Session(
+        pool,
+        cell.method_name,
+        None if fixed else 0.0,
+        cell.cap if fixed else None,
+        cell.session_seed,
+        limit=cell.cap,
+        **options,
+    )
+    assert pool.baseline is not None
+    steps = []
+    while True:
+        win = user.win_rate(session.best, pool.baseline)
+        steps.append(Step(session.cost, session.bound, session.best.label, win))
+        if (pair := session.ask()) is None:
+            return steps
+        session.tell(user.choose(pair))
+
+
+@pytest.mark.parametrize("cell", CELLS[::3], ids=lambda cell: cell.key)
+def test_a_cell_is_the_interaction_held_by_hand(cell: CellSpec) -> None:
+    result, steps = run_cell(cell), by_hand(cell)
+    assert result["stopped_at"] == steps[-1].t == result["steps"][-1]["t"]
+    assert result["key"] == cell.key
+    for step in steps:
+        found = at(result, step.t)
+        assert (found.t, found.best) == (step.t, step.best)
+        assert found.bound == pytest.approx(step.bound, abs=1e-7)
+        assert found.win == pytest.approx(step.win)
+    assert at(result, 10**6) == at(result, steps[-1].t)
+
+
+def test_only_changes_are_kept() -> None:
+    for cell in CELLS:
+        steps = run_cell(cell)["steps"]
+        kept = steps[:-1]
+        for before, after in itertools.pairwise(kept):
+            assert before["t"] < after["t"]
+            assert (before["bound"], before["best"]) != (after["bound"], after["best"])
+
+
+def test_a_cell_depends_on_nothing_before_it() -> None:
+    cells = CELLS[:14]
+    forward = [run_cell(cell) for cell in cells]
+    backward = [run_cell(cell) for cell in reversed(cells)]
+    assert forward == backward[::-1]
+
+
+def test_all_methods_begin_with_the_same_candidate() -> None:
+    for place in {(c.question, c.user, c.seed) for c in CELLS}:
+        mine = [c for c in CELLS if (c.question, c.user, c.seed) == place]
+        first = {run_cell(c)["steps"][0]["best"] for c in mine if c.method != "oracle"}
+        assert len(first) == 1
+
+
+def test_stops_and_thresholds() -> None:
+    for cell in (c for c in CELLS if c.mode == "epsilon" and c.method == "useralign"):
+        result = run_cell(cell)
+        assert at_epsilon(result, 3.0) == at(result, 0)
+        assert at_epsilon(result, 0.0).t == result["stopped_at"]
+        assert result["stop_reason"] == "bound"
+        costs = [at_epsilon(result, epsilon).t for epsilon in (3.0, 2.0, 1.0, 0.5, 0.1, 0.0)]
+        assert costs == sorted(costs)
+    for cell in (c for c in CELLS if c.method in ("random", "oracle")):
+        result = run_cell(cell)
+        assert (len(result["steps"]), result["stopped_at"]) == (1, 0)
+
+
+def test_oracle_is_never_beaten() -> None:
+    for cell in CELLS:
+        if cell.method == "oracle":
+            best = run_cell(cell)["steps"][0]["win"]
+            rival = run_cell(
+                next(c for c in CELLS if c.key == cell.key.replace("oracle", "random"))
+            )
+            assert best >= rival["steps"][0]["win"]
+
+
+def test_seeds_follow_from_names() -> None:
+    assert seed_of("a", 1) == seed_of("a", "1") != seed_of("a1")
+    assert 0 <= seed_of("x") < 2**32
+
+
+def test_a_user_with_a_taste_over_embedded_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    from useralign.lab import cells
+    from useralign.models.embedders import FunctionEmbedder
+
+    embedder = FunctionEmbedder(lambda texts: [[len(t), t.count("a"), 1.0] for t in texts], "toy")
+    pool = domains.load("food64d").questions[0].pool(embedder=embedder)
+    monkeypatch.setattr(cells, "pool_of", lambda *_: pool)
+    monkeypatch.setattr(cells, "embedder_for", lambda _: embedder)
+    cell = replace(CELLS[0], domain="food64d", user="btl-1", user_kind="btl", embedder="toy")
+    user = cells.user_of(names_of(cell), "toy")
+    assert pool.baseline is not None
+    assert isinstance(pool, Pool)
+    assert 0.0 < user.win_rate(pool[0], pool.baseline) < 1.0

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from useralign import OptionError
+from useralign.lab.cells_run import run_cell
+from useralign.lab.metrics import (
+    bound_at,
+    cost_at_epsilon,
+    head_to_head,
+    mean_sem,
+    questions_to,
+    win_rate_at,
+    win_rate_at_epsilon,
+)
+from useralign.lab.plan import parse_plan
+from useralign.lab.results import select
+
+from .plans import SMALL
+
+
+def cell(*steps: tuple[int, float, str, float], until: int, **names: Any) -> dict[str, Any]:
+    kept = [dict(zip(("t", "bound", "best", "win"), step, strict=True)) for step in steps]
+    base = {"key": "k", "domain": "d", "style": "s", "question": "q", "user": "u", "seed": 0}
+    return {**base, "steps": kept, "stopped_at": until, **names}
+
+
+ONE = cell((0, 3.0, "a", 0.0), (1, 2.0, "a", 0.0), (4, 0.5, "b", 1.0), (9, 0.0, "b", 1.0), until=9)
+TWO = cell((0, 3.0, "c", 1.0), (2, 0.0, "c", 1.0), until=2)
+
+
+def test_by_hand() -> None:
+    cells = [ONE, TWO]
+    assert win_rate_at(cells, 3).mean == 0.5
+    assert win_rate_at(cells, 4).mean == 1.0
+    assert win_rate_at_epsilon(cells, 2.5).mean == 0.5
+    assert cost_at_epsilon(cells, 3.0) == (0.0, 0.0)
+    assert cost_at_epsilon(cells, 1.0).mean == 3.0
+    assert cost_at_epsilon(cells, 0.0).mean == 5.5
+    assert bound_at(cells, 1).mean == 2.5
+    assert questions_to(cells, 0.5) == 0
+    assert questions_to(cells, 0.9) == 4
+    assert questions_to([ONE], 1.1) is None
+    assert questions_to([], 0.5) is None
+
+
+def test_the_standard_error_is_the_papers() -> None:
+    mean, sem = mean_sem([1.0] * 81 + [0.0] * 69)
+    assert (round(100 * mean, 2), round(100 * sem, 2)) == (54.00, 4.07)
+    assert all(math.isnan(value) for value in mean_sem([]))
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1))
+def test_a_mean_lies_between(values: list[float]) -> None:
+    mean, sem = mean_sem(values)
+    assert min(values) - 1e-6 <= mean <= max(values) + 1e-6
+    assert sem >= 0
+
+
+def test_head_to_head_asks_the_user() -> None:
+    cells = [run_cell(spec) for spec in parse_plan(SMALL).cells()]
+    for kind in ("persona", "btl"):
+        mine = select(cells, user_kind=kind)
+        oracle = select(mine, method="oracle")
+        ours = select(mine, method="useralign", mode="epsilon")
+        iid = select(mine, method="iidbest")
+        assert head_to_head(oracle, ours, epsilon=None).mean >= 0.5
+        assert head_to_head(iid, iid, 5, epsilon=None) == (0.5, 0.0)
+        one = head_to_head(iid, oracle, epsilon=None, embedders={"food2d": "axes"}).mean
+        assert one + head_to_head(oracle, iid, epsilon=None).mean == pytest.approx(1.0)
+        assert 0.0 <= head_to_head(ours, iid, 5).mean <= 1.0
+
+
+def test_head_to_head_wants_pairs() -> None:
+    with pytest.raises(OptionError, match="no counterpart"):
+        head_to_head([ONE], [cell((0, 3.0, "a", 0.0), until=0, seed=7)])
+    with pytest.raises(OptionError, match="two cells of one interaction"):
+        head_to_head([ONE], [ONE, TWO])

@@ -1,0 +1,91 @@
+"""The report: one page that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tests.lab.test_tables import results
+from useralign.lab import claims, tables_build
+from useralign.lab.claims import Verdict
+from useralign.lab.report import Picture, Report, Section
+
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+BAD = Verdict("Pigs <fly>", "food64d", False, "1 & 2", "3", "Because of gravity.")
+
+
+class _Checker(HTMLParser):
+    """Notes what is loaded from elsewhere, and tags left open."""
+
+    VOID = frozenset({"meta", "img", "br", "link"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.sources: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag not in {"script", "link", "iframe"}
+        self.sources += [str(v) for k, v in attrs if k in {"src", "href", "srcset"}]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Report:
+    picture = tmp_path / "figures" / "one.png"
+    picture.parent.mkdir()
+    picture.write_bytes(PIXEL)
+    cells = results()
+    part = Section(
+        "Tables", "Words.", [tables_build.trade_off(cells, "food64d")], [Picture(picture, "A dot")]
+    )
+    return Report("Reproduced", {"seeds": "4"}, [*claims.check(cells), BAD], [part])
+
+
+def test_page_is_whole_and_self_contained(report: Report) -> None:
+    page = report.to_html()
+    checker = _Checker()
+    checker.feed(page)
+    assert checker.open == []
+    assert all(s.startswith(("data:image/png;base64,", "#")) for s in checker.sources)
+    assert not re.search(r"url\(|@import|https?://", page)
+
+
+def test_page_escapes_and_shows_both_numbers(report: Report) -> None:
+    page = report.to_html()
+    assert "Pigs &lt;fly&gt;" in page
+    assert "98.67 (0.94)" in page
+    assert "prefers-color-scheme: dark" in page
+    assert 'name="viewport"' in page
+
+
+def test_failures_come_first_and_open(report: Report) -> None:
+    assert next(iter(report.by_claim())) == BAD.claim
+    page = report.to_html()
+    assert page.index('<details class="claim" open>') < page.index('<details class="claim">')
+    assert "do not, with the reasons below" in report.summary()
+
+
+def test_summary_of_good_news_and_of_none() -> None:
+    assert Report("x").summary() == "No claim was checked by this run."
+    assert "All 8" in Report("x", verdicts=claims.check(results())).summary()
+
+
+def test_files(report: Report, tmp_path: Path) -> None:
+    names = [path.name for path in report.write(tmp_path)]
+    assert names == ["report.html", "report.md", "verdicts.json"]
+    text = (tmp_path / "report.md").read_text()
+    assert "![A dot](figures/one.png)" in text
+    assert "food64d: DOES NOT HOLD. Ours: 1 & 2. Paper: 3. Because of gravity." in text
+    assert json.loads((tmp_path / "verdicts.json").read_text())[-1]["holds"] is False

@@ -1,0 +1,135 @@
+"""The `reproduce` command, from the call to the files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from tests.lab.test_tables import results
+from useralign.cli.reproduce import reproduce as command
+from useralign.errors import OptionError
+from useralign.lab import reproduce_clock, reproduce_large, reproduce_parts, tables_build
+from useralign.lab import versionspace_curves as shrinking
+from useralign.lab.plan import parse_plan, read_plan
+from useralign.lab.reproduce import TARGETS, Bench, reproduce
+from useralign.lab.results import Results
+
+app = typer.Typer()
+app.command()(command)
+
+
+def test_every_target_has_a_part() -> None:
+    assert set(reproduce_parts.PARTS) == set(TARGETS) - {"all"}
+
+
+def test_unknown_target_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"figure9.*figure2"):
+        reproduce("figure9", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["figure3", "food2d-personas"])
+def test_plans_of_figures_are_plans(name: str) -> None:
+    path = Path(reproduce_parts.__file__).parent / "data" / f"{name}.toml"
+    plan = read_plan(path)
+    assert plan.name == name
+    assert parse_plan(plan.text) == plan
+
+
+class _Fake(Bench):
+    """A bench whose plans are run already."""
+
+    def run(self, name: str) -> Results:
+        asked = {"food64d": "food-01", "travel64d": "travel-01", "food2d": "food-01"}
+        cells = [
+            one
+            for domain, question in asked.items()
+            for kind in ("persona", "btl", "consistent")
+            for style in ("mixed", "unbiased")
+            for one in results(domain, 2, question=question, user_kind=kind, style=style)
+        ]
+        return Results(name, {}, cells)
+
+
+@pytest.mark.parametrize("what", ["figure3", "figure4", "tables", "unbiased", "food2d"])
+def test_parts_fill_the_report(what: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    bench = _Fake(tmp_path)
+    reproduce_parts.PARTS[what](bench)
+    report = bench.finish()
+    assert report.verdicts
+    assert (tmp_path / "report.html").stat().st_size > 5000
+    assert all(path.exists() for path in bench.written)
+
+
+def test_figure2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    quick = shrinking.measure(runs=2, steps=(0, 1, 10))
+    monkeypatch.setattr(shrinking, "measure", lambda: quick)
+    bench = reproduce("figure2", tmp_path)
+    assert [v.holds for v in bench.report.verdicts] == [True]
+    assert {p.name for p in bench.written} >= {"figure2-sets.svg", "figure2-curves.png"}
+
+
+def test_a_run_of_a_plan_is_taken_up(tmp_path: Path) -> None:
+    plan = tmp_path / "tiny.toml"
+    text = read_plan("smoke").text
+    plan.write_text(text.replace('name = "smoke"', 'name = "tiny"'))
+    seen: list[tuple[str, int, int]] = []
+    bench = Bench(
+        tmp_path / "out",
+        jobs=1,
+        seeds=1,
+        progress=lambda label, n, of, _: seen.append((label, n, of)),
+    )
+    first = bench.run(str(plan))
+    assert (tmp_path / "out" / "runs" / "tiny-1" / "results.json").exists()
+    assert {cell["seed"] for cell in first.cells} == {0}
+    assert seen[-1][1] == seen[-1][2] == len(first.cells)
+    assert bench.run(str(plan)) is first
+
+
+def test_large_pool_cells() -> None:
+    cells = reproduce_large.run_large(1, people=3)
+    assert len(cells) == 9
+    assert {cell["pool_size"] for cell in cells} == {1000}
+    starts = {(c["user"], c["steps"][0]["best"]) for c in cells}
+    assert len(starts) == 3
+    rows = tables_build.large_pool(cells).rows
+    assert rows[0][2] == rows[4][2] == rows[8][2]
+
+
+def test_clock_counts_steps_and_parts() -> None:
+    ticks = iter(np.arange(0.0, 1000.0, 0.5))
+    features = np.random.default_rng(0).normal(size=(6, 8))
+    features /= 2 * np.linalg.norm(features, axis=1, keepdims=True)
+    found = reproduce_clock.clock(features, now=lambda: float(next(ticks)), seconds=500.0)
+    assert found.steps >= 5
+    assert found.estimate == found.first == found.second == 0.5
+    assert found.total == 1.5
+
+
+def test_wall_clock_table_without_the_reference() -> None:
+    table = reproduce_clock.wall_clock(reference=False, repeats=1)
+    assert [row[1] for row in table.rows] == ["useralign", "as printed in the paper"] * 2
+    assert table.rows[1][3] == pytest.approx(128.7)
+    assert "useralign[reference]" in table.note
+
+
+def test_command_prints_json(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["costs", "--out", str(tmp_path), "--json"])
+    assert done.exit_code == 0, done.output
+    printed = json.loads(done.stdout)
+    assert printed["tables"][0]["name"] == "costs"
+    assert Path(printed["files"][0]).exists()
+
+
+def test_command_says_where_the_report_is(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["costs", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert str(tmp_path / "report.html") in done.output.replace("\n", "")

