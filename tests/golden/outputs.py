@@ -1,0 +1,186 @@
+"""What the golden outputs are made with, by way of doors that stay: commands, HTTP and files."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+import lzma
+import os
+import runpy
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import useralign as ua
+
+DATA = Path(__file__).parent / "v0"
+DINNER = "What should I cook for dinner tonight?"
+WEEKEND = "Where should I go for a long weekend in Europe?"
+HERO = "Generate concept art for a videogame hero that players would instantly connect with."
+TEXT = ("--embedder", "wordllama")
+
+# Whole sessions of `useralign ask`, with the embedder named: the default depends on the machine.
+ASKS: dict[str, tuple[str, ...]] = {
+    "food-useralign": (DINNER, "--persona", "HeatSeekingExplorer", *TEXT),
+    "food-useralign-epsilon": (DINNER, "--persona", "TiredFrugalParent", "--epsilon", "0.5", *TEXT),
+    "food-useralign-show": (DINNER, "--persona", "UnhurriedPlantGourmet", "--show", "3", *TEXT),
+    "food-useralign-rank": (DINNER, "--persona", "TiredFrugalParent", "--rank", *TEXT),
+    "food-frugal": (
+        *(DINNER, "--persona", "HeatSeekingExplorer", "--method", "frugal", "--budget", "8"),
+        *TEXT,
+    ),
+    "food-frugal-show": (
+        *(DINNER, "--persona", "TiredFrugalParent", "--method", "frugal", "--budget", "4"),
+        *("--show", "4", *TEXT),
+    ),
+    "food-tournament": (DINNER, "--persona", "TiredFrugalParent", "--method", "tournament", *TEXT),
+    "food-description": (DINNER, "--persona", "someone who eats no meat", "--seed", "3", *TEXT),
+    "travel-useralign": (WEEKEND, "--persona", "PartyOnPennies", *TEXT),
+    "travel-useralign-seed": (WEEKEND, "--persona", "SlowGourmetCouple", "--seed", "5", *TEXT),
+    "travel-frugal": (
+        *(WEEKEND, "--persona", "PartyOnPennies", "--method", "frugal", "--budget", "8"),
+        *TEXT,
+    ),
+}
+VISUAL_ASKS: dict[str, tuple[str, ...]] = {
+    "visual-useralign": (HERO, "--persona", "PixelNostalgic", "--image", "--budget", "12"),
+    "visual-frugal": (
+        *(HERO, "--persona", "MythAndShadow", "--image", "--method", "frugal", "--budget", "5"),
+    ),
+}
+BENCH = (
+    *("--methods", "frugal,useralign,tournament,thompson,uncertainty"),
+    *("--pools", "synthetic2d", "--users", "btl", "--runs", "1", "--seed", "3"),
+)
+
+
+def command(*words: str) -> str:
+    """Run a command in this process and return what it prints."""
+    output = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(output):
+        patch.setattr(sys, "argv", ["useralign", *words])
+        with pytest.raises(SystemExit) as end:
+            runpy.run_module("useralign.cli", run_name="__main__")
+    assert not end.value.code, f"useralign {' '.join(words)}: exit {end.value.code}"
+    return output.getvalue()
+
+
+def said(*words: str) -> Any:
+    """Run a command with `--json` and return the value that it prints."""
+    return json.loads(command(*words, "--json"))
+
+
+def apart(*words: str) -> None:
+    """Run a command in a process of its own, as one that starts others should be."""
+    subprocess.run(
+        [sys.executable, "-m", "useralign.cli", *words, "--json"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+    )
+
+
+def ask(words: tuple[str, ...]) -> dict[str, Any]:
+    """Return the outcome of a session without where and from what its pictures are made."""
+    outcome: dict[str, Any] = said("ask", *words, "--no-memory")
+    if "image" in outcome["answer"]:
+        del outcome["answer"]["image"]
+        del outcome["answer"]["meta"]
+    return outcome
+
+
+def run_plan(name: str, folder: Path, jobs: int) -> Path:
+    """Run a plan of the golden data and return its results' file."""
+    plan = _lab("read_plan")(DATA / f"{name}.toml")
+    _lab("run_plan")(plan, folder, jobs=jobs)
+    return folder / "results.json"
+
+
+def _lab(name: str) -> Callable[..., Any]:
+    """Return a function of the experiment runner, for which there is no command."""
+    for package in ("lab", "experiments"):
+        for module in ("", ".plans", ".plan", ".runner", ".run"):
+            with contextlib.suppress(ModuleNotFoundError):
+                there = importlib.import_module(f"useralign.{package}{module}")
+                if hasattr(there, name):
+                    found: Callable[..., Any] = getattr(there, name)
+                    return found
+    raise AssertionError(f"no module of the experiments has {name}")
+
+
+def reproduce(part: str, folder: Path) -> dict[str, str]:
+    """Run a part of the paper's evaluation with one seed, and return results and tables."""
+    apart("reproduce", part, "--seeds", "1", "--out", str(folder))
+    return texts(folder)
+
+
+def bench(folder: Path, jobs: int) -> None:
+    """Compare a few methods, with simulated and with recorded people."""
+    people = ("--people", str(DATA / "people"))
+    apart("bench", "methods", *BENCH, *people, "--jobs", str(jobs), "--out", str(folder))
+
+
+def texts(folder: Path) -> dict[str, str]:
+    """Return results and tables without the version and what was measured in seconds."""
+    there = sorted(
+        path
+        for path in [*folder.rglob("results.json"), *folder.rglob("*.md"), *folder.rglob("*.csv")]
+        if path.stem not in ("milliseconds", "report")
+    )
+    return {path.relative_to(folder).as_posix(): text(path) for path in there}
+
+
+def text(path: Path) -> str:
+    """Return a file's text without the version and the table of milliseconds."""
+    whole = path.read_text(encoding="utf-8").partition("### Milliseconds")[0]
+    return whole.replace(f'"version": "{ua.__version__}"', '"version": "0.1.0"')
+
+
+def alike(here: Any, golden: Any, where: str = "") -> None:
+    """Assert that two JSON values are the same, their fractions to nine digits."""
+    if isinstance(golden, dict):
+        assert isinstance(here, dict), where
+        assert list(here) == list(golden), where
+        for key, value in golden.items():
+            alike(here[key], value, f"{where}.{key}")
+    elif isinstance(golden, list):
+        assert isinstance(here, list), where
+        assert len(here) == len(golden), where
+        for number, value in enumerate(golden):
+            alike(here[number], value, f"{where}[{number}]")
+    elif isinstance(golden, float):
+        assert here == pytest.approx(golden, rel=1e-9, abs=1e-9), where
+    else:
+        assert here == golden, where
+
+
+@contextlib.contextmanager
+def serving(database: str) -> Iterator[str]:
+    """Serve a database in a process of its own; yields the address without a slash at its end."""
+    words = ["serve", "--port", "0", "--no-open", "--no-making", "--json", "--database", database]
+    with subprocess.Popen(
+        [sys.executable, "-m", "useralign.cli", *words], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield json.loads(process.stdout.readline())["address"].rstrip("/")
+        finally:
+            process.terminate()
+
+
+def served(address: str) -> Any:
+    """Return the value behind an address."""
+    with urllib.request.urlopen(address) as reply:  # noqa: S310 - of this machine
+        return json.load(reply)
+
+
+def packed(name: str) -> Any:
+    """Return the value of a packed file of the golden data."""
+    return json.loads(lzma.decompress((DATA / name).read_bytes()))
