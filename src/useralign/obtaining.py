@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from useralign import domains
 from useralign.models.embedders import embedder_for
-from useralign.models.generators import generator_for
-from useralign.models.generators.choose import default_name
-from useralign.pooling import Library, Recipe, generate_pool
+from useralign.pooling import Library, generate_pool
+from useralign.pooling.make import default_recipe
+from useralign.pooling.make import load_generator as generator_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from useralign.models.generators import Generator
     from useralign.pool import Pool
     from useralign.pooling import Progress
+    from useralign.pooling.recipe import Kind
+
+__all__ = ["Wanted", "find", "generator_of", "make"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class Wanted:
     care: bool | None = None
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Kind:
         """Whether the answers are texts or pictures."""
         return "image" if self.images else "text"
 
@@ -86,22 +89,8 @@ def make(wanted: Wanted, generator: Generator, progress: Progress | None = None)
         wanted.question,
         generator,
         embedder_for(wanted.embedder, wanted.kind),
-        recipe_of(wanted, generator),
+        default_recipe(generator, kind=wanted.kind, size=wanted.size, care=wanted.care),
         progress=progress,
     )
     Library().add(pool)
     return pool
-
-
-def recipe_of(wanted: Wanted, generator: Generator) -> Recipe:
-    """Return the recipe: small local models are asked for one sentence, and with care."""
-    small = generator.name == "local"
-    care = small if wanted.care is None else wanted.care
-    choices: dict[str, Any] = {"kind": wanted.kind, "size": wanted.size, "care": care}
-    return Recipe.concise(**choices) if small else Recipe(**choices)
-
-
-def generator_of(name: str | None) -> Generator:
-    """Return the generator; a local model writes four answers at once, 1.6 times as fast."""
-    name = name or default_name()
-    return generator_for(name, **({"parallel": 4} if name.startswith("local") else {}))

@@ -44,6 +44,27 @@ def test_mixed_pool_is_the_papers(embedder: Fingerprints) -> None:
     np.testing.assert_allclose(np.linalg.norm(pool.features, axis=1), 0.5)
 
 
+def test_a_question_and_a_models_name_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = {"generators": Scripted, "embedders": Fingerprints}
+    monkeypatch.setattr("useralign.registry.load", lambda kind, _: loaded[kind])
+    pool = generate_pool(QUESTION, "plug-in", "another", size=4)
+    assert (len(pool), pool.embedder) == (4, "fingerprints-32")
+    assert pool.meta["recipe"] == Recipe(size=4).identity()
+
+
+def test_a_local_model_is_asked_as_small_ones_need_it(embedder: Fingerprints) -> None:
+    class Local(Scripted):
+        name = "local"
+
+    pool = generate_pool(QUESTION, Local(), embedder, size=4)
+    assert pool.meta["recipe"] == Recipe.concise(size=4, care=True).identity()
+
+
+def test_a_recipe_has_a_size_of_its_own(embedder: Fingerprints) -> None:
+    with pytest.raises(OptionError, match="recipe= or size="):
+        generate_pool(QUESTION, Scripted(), embedder, Recipe(size=4), size=5)
+
+
 def test_unbiased_prompts_hold_the_question_only(embedder: Fingerprints) -> None:
     model = Scripted()
     pool = generate_pool(QUESTION, model, embedder, Recipe(style="unbiased", size=6))
