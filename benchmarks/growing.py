@@ -33,7 +33,7 @@ from useralign.models.generators.llamacpp import LocalServer
 from useralign.models.generators.openai import OpenAI
 from useralign.obtaining import generator_of
 from useralign.pooling import Growth, Recipe
-from useralign.users.likeness import LikenessUser
+from useralign.users import LikenessUser
 
 Array = NDArray[np.float64]
 MARKS = (4, 8, 12, 20, 30, 40)

@@ -12,6 +12,8 @@ The method is that of "Inference-Time Personalized Alignment with a Few User Pre
 (NeurIPS 2025).
 """
 
+from typing import TYPE_CHECKING, Any
+
 from useralign.answers import Answer, Comparison
 from useralign.errors import (
     AnswerError,
@@ -29,6 +31,9 @@ from useralign.errors import (
 from useralign.methods import Method, list_methods
 from useralign.pool import Candidate, Pool
 from useralign.session import Session
+
+if TYPE_CHECKING:
+    from useralign.users import User, simulate
 
 __version__ = "0.1.0"
 
@@ -49,6 +54,17 @@ __all__ = [
     "Session",
     "SessionStateError",
     "SolverError",
+    "User",
     "UseralignError",
     "list_methods",
+    "simulate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `User` and `simulate` when they are used: simulated people need more than sessions."""
+    if name not in ("User", "simulate"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from useralign import users  # noqa: PLC0415 - lazily, so that importing useralign is cheap
+
+    return getattr(users, name)

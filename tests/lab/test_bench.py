@@ -23,7 +23,7 @@ from useralign.lab.bench.summary import (
     short_tables,
     summarise,
 )
-from useralign.users.conformance import check_user
+from useralign.users.base import check_user
 
 QUICK = ("useralign", "tournament", "random")
 

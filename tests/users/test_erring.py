@@ -5,7 +5,7 @@ import pytest
 
 from useralign import Comparison, OptionError, Pool
 from useralign.users import BTL, Consistent, Erring, User
-from useralign.users.conformance import check_user
+from useralign.users.base import check_user
 
 
 @pytest.mark.parametrize("kind", [Consistent, BTL])

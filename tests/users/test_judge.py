@@ -12,8 +12,8 @@ from useralign import Candidate, Comparison, OptionError, Pool, Session
 from useralign.errors import ModelAnswerError, ModelUnavailableError, SessionStateError
 from useralign.models.generators import Scripted, TextRequest
 from useralign.users import JudgePersona, converse
-from useralign.users.conformance import check_user
-from useralign.users.prompts import comparison, read_verdict
+from useralign.users.base import check_user
+from useralign.users.judge import comparison_prompt, read_verdict
 
 FEATURES = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 0.5]]
 TEXTS = ("a plain potato soup", "a fiery curry", "a bowl of rice", "a hot chilli stew")
@@ -150,4 +150,4 @@ def test_anything_else_is_no_verdict(reply: str) -> None:
 
 @given(st.text())
 def test_a_text_cannot_close_its_quotes(text: str) -> None:
-    assert comparison("d", "q", text, "b").count('"""') == 8
+    assert comparison_prompt("d", "q", text, "b").count('"""') == 8

@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.users.population import EQUAL, population
 from useralign.users import People
-from useralign.users.conformance import check_user
+from useralign.users.base import check_user
 
 
 def test_tastes_are_a_mean_and_few_directions() -> None:

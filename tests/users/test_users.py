@@ -18,7 +18,7 @@ from useralign.users import (
     user_kind,
     user_kinds,
 )
-from useralign.users.conformance import check_user
+from useralign.users.base import check_user
 
 WORDS = ("plain rice", "hot curry", "sweet cake", "cold beer")
 

@@ -233,9 +233,7 @@ def _stand_in(
 
     Only one by description can judge answers that are not there yet.
     """
-    from useralign.users.likeness import LikenessUser
-    from useralign.users.linear import Consistent
-    from useralign.users.ranked import RankedPersona
+    from useralign.users import Consistent, LikenessUser, RankedPersona
 
     if shipped is not None:
         names = {p.name.lower(): p for p in shipped.personas}

@@ -40,27 +40,25 @@ def hold(
     between : callable
         Called after every answer.
     """
+    from useralign.users import simulate
+
     console.print(clean(session.pool.question), style="bold", highlight=False, markup=False)
     console.print(f"Answering: {clean(name)}\n", style="dim", markup=False, highlight=False)
-    while (asked := session.ask()) is not None:
-        if rank:
-            order = user.rank(asked)
-            session.rank(order)
-        else:
-            best = user.pick(asked)
-            order = [best, *(c for c in asked.candidates if c is not best)]
-            session.tell(best)
-        for place, candidate in enumerate(order):
-            _line(console, session.cost, place, candidate, rank=rank)
+    for answer in simulate(session, user, rank=rank):
+        order = answer.order or sorted(answer.shown, key=lambda k: k != answer.winner)
+        for position, index in enumerate(order):
+            _line(console, session.cost, position, session.pool[index], rank=rank)
         between()
     console.print()
 
 
-def _line(console: Console, number: int, place: int, candidate: Candidate, *, rank: bool) -> None:
-    sign = str(place + 1) if rank else "-" if place else "+"
+def _line(
+    console: Console, number: int, position: int, candidate: Candidate, *, rank: bool
+) -> None:
+    sign = str(position + 1) if rank else "-" if position else "+"
     console.print(
-        f"{'' if place else number:>2} {sign} {clean(str(candidate), 110)}",
-        style="dim" if place else "",
+        f"{'' if position else number:>2} {sign} {clean(str(candidate), 110)}",
+        style="dim" if position else "",
         markup=False,
         highlight=False,
         no_wrap=True,

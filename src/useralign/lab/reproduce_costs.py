@@ -12,7 +12,7 @@ from useralign.lab.cells import embedder_of
 from useralign.lab.tables import Table, Value
 from useralign.models.embedders import embedder_for
 from useralign.models.generators.prices import Prices
-from useralign.users.prompts import SYSTEM, comparison
+from useralign.users.judge import SYSTEM, comparison_prompt
 
 if TYPE_CHECKING:
     from useralign.domains import Domain, Question
@@ -82,7 +82,7 @@ def _asked_usd(question: Question) -> float | None:
     if price is None:
         return None
     first, second = (candidate.text for candidate in question.chosen()[:2])
-    prompt = comparison(question.personas[0].description, question.text, first, second)
+    prompt = comparison_prompt(question.personas[0].description, question.text, first, second)
     return QUESTIONS * price.of(_tokens(SYSTEM + prompt), _REPLY)
 
 

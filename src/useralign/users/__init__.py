@@ -1,13 +1,17 @@
 """Simulated users: tastes in the features, personas by ranking or by a model, recorded people."""
 
 from useralign import registry
-from useralign.users.base import User, converse
-from useralign.users.erring import Erring
+from useralign.users.base import User, converse, simulate
 from useralign.users.judge import JudgePersona, PositionBias
-from useralign.users.likeness import LikenessUser
-from useralign.users.linear import BTL, Consistent, LinearUser
-from useralign.users.ranked import RankedPersona
 from useralign.users.recorded import People, RecordedPerson
+from useralign.users.simulated import (
+    BTL,
+    Consistent,
+    Erring,
+    LikenessUser,
+    LinearUser,
+    RankedPersona,
+)
 
 __all__ = [
     "BTL",
@@ -22,6 +26,7 @@ __all__ = [
     "RecordedPerson",
     "User",
     "converse",
+    "simulate",
     "user_kind",
     "user_kinds",
 ]

@@ -1,25 +1,36 @@
-"""Recorded people: what real persons said about pairs, or how they rated items."""
+"""Recorded people: what they answered and rated, replayed to whoever asks.
+
+    items.jsonl    {"id": "a", "text": "..."} or {"id": "a", "features": [0.1, 0.2]}
+    answers.jsonl  {"person": "p1", "first": "a", "second": "b", "winner": "a"}, null for a tie
+    ratings.jsonl  {"person": "p1", "item": "a", "rating": 4}
+
+A CSV file has the same names in its first line. An empty winner is a tie, and every column of
+items.csv but `id` and `text` is a feature. Where both forms are there, the JSONL file counts.
+"""
 
 from __future__ import annotations
 
+import csv
+import json
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from useralign.errors import AnswerError, OptionError
+from useralign.errors import AnswerError, FileFormatError, OptionError
 from useralign.pool import Candidate, Pool
 from useralign.users.base import User
-from useralign.users.records import Items, read_answers, read_items, read_ratings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from useralign.answers import Comparison
     from useralign.models.embedders import Embedder
 
     Pair = tuple[str, str]
+    Recorded = tuple[str, str, str | None]
 
 
 class RecordedPerson(User):
@@ -27,7 +38,7 @@ class RecordedPerson(User):
 
     A pair that was recorded, once or often, is answered by the share of times the first won; a tie
     counts as half. A pair that was not is answered from the ratings, equal ones being a tie.
-    Anything else the person does not know: `knows` tells, and `converse` skips it.
+    Anything else the person does not know: `knows` is False, and `simulate` skips it.
 
     Parameters
     ----------
@@ -43,7 +54,7 @@ class RecordedPerson(User):
     def __init__(
         self,
         name: str,
-        answers: Iterable[tuple[str, str, str | None]] = (),
+        answers: Iterable[Recorded] = (),
         ratings: Mapping[str, float] | None = None,
         *,
         seed: int = 0,
@@ -59,18 +70,13 @@ class RecordedPerson(User):
         return f"RecordedPerson({self.name!r}, {len(self._won)} pairs, {len(self.ratings)} ratings)"
 
     @property
-    def pairs(self) -> list[tuple[str, str]]:
+    def pairs(self) -> list[Pair]:
         """The pairs of ids that were recorded, each once, sorted."""
         return sorted(self._won)
 
     def knows(self, first: Candidate, second: Candidate) -> bool:
         """Return whether the pair was recorded, or both were rated."""
         return self._share(first.label, second.label) is not None
-
-    def answerable(self, pool: Pool) -> list[tuple[int, int]]:
-        """List the pairs of places in a pool that can be asked."""
-        places = range(len(pool))
-        return [(i, j) for i in places for j in places[i + 1 :] if self.knows(pool[i], pool[j])]
 
     def shares(self) -> dict[str, float]:
         """Return for each item that was compared the share of its comparisons that it won.
@@ -96,7 +102,7 @@ class RecordedPerson(User):
         if share is None:
             raise AnswerError(
                 f"{self.name} never compared {first.label!r} with {second.label!r} and did not "
-                "rate both; ask only what `knows` allows, or use `converse`, which skips it"
+                "rate both; ask only what `knows` allows, or use `simulate`, which skips it"
             )
         return share
 
@@ -129,6 +135,22 @@ class RecordedPerson(User):
 
 
 @dataclass(frozen=True, slots=True)
+class Items:
+    """What people judged.
+
+    Parameters
+    ----------
+    texts : mapping of str to str
+        Ids to texts, in the order of the file; empty where there is none.
+    features : mapping of str to tuple of float
+        Ids to features of one length; empty when the texts are to be embedded.
+    """
+
+    texts: Mapping[str, str]
+    features: Mapping[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class People:
     """Everybody in a folder of records, and the items that they judged.
 
@@ -142,7 +164,7 @@ class People:
     """
 
     items: Items
-    answers: Mapping[str, list[tuple[str, str, str | None]]]
+    answers: Mapping[str, list[Recorded]]
     ratings: Mapping[str, dict[str, float]]
 
     @classmethod
@@ -154,8 +176,8 @@ class People:
         FileFormatError
             Naming the file, the line and what is wrong with it.
         """
-        items = read_items(folder)
-        answers, ratings = read_answers(folder, items), read_ratings(folder, items)
+        items = _read_items(folder)
+        answers, ratings = _read_answers(folder, items), _read_ratings(folder, items)
         if not answers and not ratings:
             raise OptionError(f"{folder}: has neither answers nor ratings of anybody")
         return cls(items, answers, ratings)
@@ -188,11 +210,6 @@ class People:
             {who: what for who, what in self.ratings.items() if who != name},
         )
 
-    def leave_one_out(self, *, seed: int = 0) -> Iterator[tuple[RecordedPerson, People]]:
-        """Iterate over everybody, each with the others' records."""
-        for name in self.names:
-            yield self.person(name, seed=seed), self.without(name)
-
     def pool(
         self,
         question: str = "Which is better?",
@@ -209,15 +226,147 @@ class People:
             For items without features; the default embedder when not given.
         person : str, optional
         """
-        chosen = list(self.items.texts) if person is None else self._touched(person)
+        idents = list(self.items.texts) if person is None else self._judged_by(person)
         candidates = [
-            Candidate(text=self.items.texts[ident], id=ident, source="recorded") for ident in chosen
+            Candidate(text=self.items.texts[ident], id=ident, source="recorded") for ident in idents
         ]
         if self.items.features:
-            return Pool(question, candidates, [self.items.features[ident] for ident in chosen])
+            return Pool(question, candidates, [self.items.features[ident] for ident in idents])
         return Pool.from_texts(question, candidates, embedder=embedder)
 
-    def _touched(self, name: str) -> list[str]:
+    def _judged_by(self, name: str) -> list[str]:
         person = self.person(name)
         seen = {ident for pair in person.pairs for ident in pair} | set(person.ratings)
         return [ident for ident in self.items.texts if ident in seen]
+
+
+def _read_items(folder: str | Path) -> Items:
+    """Read the items of a folder.
+
+    Raises
+    ------
+    FileFormatError
+        If there are none, an id occurs twice, or some have features and others do not.
+    """
+    records: dict[str, tuple[str, tuple[float, ...]]] = {}
+
+    def add(record: Mapping[str, Any]) -> None:
+        ident = _ident(record, "id")
+        if ident in records:
+            raise ValueError(f"the id {ident!r} occurs twice")
+        text = str(record.get("text") or "")
+        features = tuple(_number(value) for value in record.get("features") or ())
+        if not text.strip() and not features:
+            raise ValueError(f"item {ident!r} has neither a text nor features")
+        if records and len(features) != len(next(iter(records.values()))[1]):
+            raise ValueError(f"item {ident!r} has {len(features)} features, others another number")
+        records[ident] = text, features
+
+    if not _each(Path(folder), "items", add):
+        raise FileFormatError(f"{folder}: has no items.jsonl or items.csv with at least one item")
+    texts = {ident: text for ident, (text, _) in records.items()}
+    return Items(texts, {ident: row for ident, (_, row) in records.items() if row})
+
+
+def _read_answers(folder: str | Path, items: Items) -> dict[str, list[Recorded]]:
+    """Read the answers of a folder by person; none if it has no such file."""
+    answers: dict[str, list[Recorded]] = {}
+
+    def add(record: Mapping[str, Any]) -> None:
+        first, second = (_item(record, key, items) for key in ("first", "second"))
+        winner = None if record["winner"] in (None, "") else _ident(record, "winner")
+        if first == second or winner not in (first, second, None):
+            raise ValueError(
+                f"the winner of {first!r} and {second!r} must be one of these two different "
+                f"items, or empty for a tie; got {winner!r}"
+            )
+        answers.setdefault(_ident(record, "person"), []).append((first, second, winner))
+
+    _each(Path(folder), "answers", add)
+    return answers
+
+
+def _read_ratings(folder: str | Path, items: Items) -> dict[str, dict[str, float]]:
+    """Read the ratings of a folder by person; none if it has no such file."""
+    ratings: dict[str, dict[str, float]] = {}
+
+    def add(record: Mapping[str, Any]) -> None:
+        person, item = _ident(record, "person"), _item(record, "item", items)
+        if item in ratings.setdefault(person, {}):
+            raise ValueError(f"{person} rated {item!r} twice")
+        ratings[person][item] = _number(record["rating"])
+
+    _each(Path(folder), "ratings", add)
+    return ratings
+
+
+def _each(folder: Path, stem: str, add: Callable[[Mapping[str, Any]], None]) -> int:
+    """Hand over every record of a file, and say where it is when it is not usable."""
+    count = 0
+    for path, number, record in _records(folder, stem):
+        try:
+            add(record)
+        except KeyError as error:
+            raise FileFormatError(f"{path}, line {number}: {error} is missing") from error
+        except (ValueError, TypeError) as error:
+            raise FileFormatError(f"{path}, line {number}: {error}") from error
+        count += 1
+    return count
+
+
+def _records(folder: Path, stem: str) -> Iterator[tuple[Path, int, dict[str, Any]]]:
+    lines, table = folder / f"{stem}.jsonl", folder / f"{stem}.csv"
+    path = lines if lines.exists() else table
+    if not path.exists():
+        return
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            if path == lines:
+                for number, line in enumerate(file, start=1):
+                    if line.strip():
+                        yield path, number, _parsed(path, number, line)
+            else:
+                rows = csv.DictReader(file, strict=True)
+                for row in rows:
+                    yield path, rows.line_num, _row(row) if stem == "items" else row
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise FileFormatError(f"{path}: cannot be read ({error})") from error
+
+
+def _parsed(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path}, line {number}: is not JSON ({error})") from error
+    if not isinstance(record, dict):
+        kind = type(record).__name__
+        raise FileFormatError(f"{path}, line {number}: expected an object, got {kind}")
+    return record
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    features = [value for key, value in row.items() if key not in ("id", "text")]
+    return {"id": row.get("id"), "text": row.get("text"), "features": features}
+
+
+def _ident(record: Mapping[str, Any], key: str) -> str:
+    value = record[key]
+    if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+        raise ValueError(f"{key} must be a name, got {value!r}")
+    return str(value)
+
+
+def _item(record: Mapping[str, Any], key: str, items: Items) -> str:
+    ident = _ident(record, key)
+    if ident not in items.texts:
+        raise ValueError(f"{key} names {ident!r}, which is not among the items")
+    return ident
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or value is None:
+        raise ValueError(f"expected a number, got {value!r}")
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"expected a finite number, got {value!r}")
+    return number

@@ -1,0 +1,333 @@
+"""Simulated tastes: linear in the features, a ranking, likeness to a description, and slips."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from useralign.checks import is_finite, whole
+from useralign.domains.questions import Persona
+from useralign.errors import AnswerError, OptionError
+from useralign.models.embedders import embedder_for
+from useralign.users.base import User
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from useralign.answers import Comparison
+    from useralign.domains.questions import Question
+    from useralign.models.embedders import Embedder
+    from useralign.pool import Candidate, Pool
+
+
+class LinearUser(User):
+    """A user with utilities `<theta, phi>`.
+
+    Parameters
+    ----------
+    pool : Pool
+    theta : array_like, shape (d,), optional
+        The preference vector; when not given, uniform on the sphere of radius `norm_bound`.
+    seed : int
+        For that draw and for the answers.
+    norm_bound : float
+        S.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        theta: ArrayLike | None = None,
+        *,
+        seed: int = 0,
+        norm_bound: float = 3.0,
+    ) -> None:
+        self.generator = np.random.default_rng([seed, 7])
+        if theta is None:
+            direction = self.generator.normal(size=pool.dimension)
+            theta = direction * (norm_bound / np.linalg.norm(direction))
+        self.theta: NDArray[np.float64] = np.asarray(theta, dtype=np.float64)
+        if self.theta.shape != (pool.dimension,):
+            raise OptionError(
+                f"theta must have shape ({pool.dimension},), one number a feature of the pool; "
+                f"got {self.theta.shape}"
+            )
+        self.utilities: NDArray[np.float64] = pool.features @ self.theta
+        row = pool.baseline_features
+        self.baseline_utility = None if row is None else float(row @ self.theta)
+
+    def utility(self, candidate: Candidate) -> float:
+        """Return what a candidate is worth; one outside the pool (index -1) is the baseline."""
+        if candidate.index < 0:
+            if self.baseline_utility is None:
+                raise OptionError(
+                    "the pool has no baseline_features, so the baseline has no utility"
+                )
+            return self.baseline_utility
+        return float(self.utilities[candidate.index])
+
+    def worth(self, pool: Pool) -> NDArray[np.float64]:  # noqa: ARG002 - the one it was made for
+        """Return the utilities, shape (K,)."""
+        return self.utilities
+
+    @classmethod
+    def roster(cls, question: Question, count: int) -> list[str]:  # noqa: ARG003
+        """Return `count` numbered names; there is no end of them."""
+        return [f"{cls.__name__.lower()}-{number}" for number in range(1, count + 1)]
+
+    @classmethod
+    def enlist(cls, question: Question, pool: Pool, name: str, *, taste: int, seed: int) -> Self:  # noqa: ARG003
+        """Draw theta by `taste` and the number, the same for every kind; answers by `seed`."""
+        number = int(name.rpartition("-")[2])
+        return cls(pool, cls(pool, seed=taste + number).theta, seed=seed)
+
+
+class Consistent(LinearUser):
+    """Always takes the better one; ties go to the first. Parameters as for `LinearUser`."""
+
+    def prefers(self, first: Candidate, second: Candidate) -> float:
+        """Return 1 if `first` is at least as good, else 0."""
+        return float(self.utility(first) >= self.utility(second))
+
+    def choose(self, pair: Comparison) -> Candidate:
+        """Return the better candidate of a comparison."""
+        return pair.first if self.prefers(pair.first, pair.second) else pair.second
+
+
+class BTL(LinearUser):
+    """Takes the better one with probability `1 / (1 + exp(-difference))` (section 4).
+
+    Parameters as for `LinearUser`.
+    """
+
+    def prefers(self, first: Candidate, second: Candidate) -> float:
+        """Return the probability that `first` is chosen."""
+        return 1.0 / (1.0 + math.exp(self.utility(second) - self.utility(first)))
+
+    def choose(self, pair: Comparison) -> Candidate:
+        """Draw the answer to a comparison."""
+        lucky = self.generator.random() < self.prefers(pair.first, pair.second)
+        return pair.first if lucky else pair.second
+
+
+class RankedPersona(User):
+    """Always takes the candidate that stands higher in a ranking; needs no model.
+
+    Parameters
+    ----------
+    ranking : Persona or sequence of str
+        A persona of a domain, or the ids of all candidates and of the baseline, best first.
+    name, description : str, optional
+        Who it is, where `ranking` is not a Persona.
+
+    Raises
+    ------
+    OptionError
+        If an id stands there twice, or there are none.
+    """
+
+    def __init__(
+        self, ranking: Persona | Sequence[str], *, name: str = "", description: str = ""
+    ) -> None:
+        if isinstance(ranking, Persona):
+            name, description = ranking.name, ranking.description
+            ranking = ranking.ranking
+        self.name = name
+        self.description = description
+        self.ranking = tuple(ranking)
+        self._positions = {ident: position for position, ident in enumerate(self.ranking)}
+        if not self.ranking or len(self._positions) < len(self.ranking):
+            raise OptionError(
+                f"a ranking must name each answer once, best first; got {len(self.ranking)} ids, "
+                f"{len(self._positions)} of them different"
+            )
+
+    def __repr__(self) -> str:
+        return f"RankedPersona({self.name!r}, {len(self.ranking)} answers)"
+
+    def position(self, candidate: Candidate) -> int:
+        """Return a candidate's position in the ranking, from 0, the best.
+
+        Raises
+        ------
+        AnswerError
+            If it has none.
+        """
+        try:
+            return self._positions[candidate.label]
+        except KeyError:
+            raise AnswerError(
+                f"{self.name or 'the persona'} ranks no candidate {candidate.label!r}; "
+                "give it the pool of the question that it was written for"
+            ) from None
+
+    def prefers(self, first: Candidate, second: Candidate) -> float:
+        """Return 1 if `first` stands at least as high, else 0."""
+        return float(self.position(first) <= self.position(second))
+
+    def choose(self, pair: Comparison) -> Candidate:
+        """Return the better candidate of a comparison."""
+        return min(pair.first, pair.second, key=self.position)
+
+    def worth(self, pool: Pool) -> NDArray[np.float64]:
+        """Return the positions counted from the end, shape (K,)."""
+        return np.array([len(self.ranking) - self.position(c) for c in pool], dtype=np.float64)
+
+    @classmethod
+    def roster(cls, question: Question, count: int) -> list[str]:
+        """Return the names of the question's personas."""
+        names = [persona.name for persona in question.personas]
+        if count > len(names):
+            raise OptionError(f"{question.id} has {len(names)} personas, not {count}")
+        return names[:count]
+
+    @classmethod
+    def enlist(cls, question: Question, pool: Pool, name: str, *, taste: int, seed: int) -> Self:  # noqa: ARG003
+        """Build the question's persona of that name; nothing about it is random."""
+        return cls(question.persona(name))
+
+
+class LikenessUser(User):
+    """Takes the candidate whose text is more like a description of the person.
+
+    This is a stand-in for trying things out without a model, not a model of a person: it sees
+    which words go together, and takes "hates chilli" for an interest in chilli. Where answers
+    matter, use `JudgePersona`, a ranking, or people.
+
+    Parameters
+    ----------
+    pool : Pool
+        The candidates that will be compared; each must have a text.
+    description : str
+        Who the person is and what they like.
+    embedder : str or Embedder, optional
+        The default embedder for texts when not given.
+    """
+
+    def __init__(
+        self, pool: Pool, description: str, *, embedder: str | Embedder | None = None
+    ) -> None:
+        if not description.strip():
+            raise OptionError("the description is empty; say in a sentence who the person is")
+        self.description = description
+        self._embedder = embedder_for(embedder)
+        self._likeness: dict[str, float] = {}
+        self._wish = _directions(self._embedder, [description])[0]
+        everyone = [*pool, *([pool.baseline] if pool.baseline else [])]
+        self._learn([_text(candidate) for candidate in everyone])
+
+    def __repr__(self) -> str:
+        return f"LikenessUser({self.description!r})"
+
+    def utility(self, candidate: Candidate) -> float:
+        """Return the cosine of the angle between candidate and description, in [-1, 1]."""
+        text = _text(candidate)
+        if text not in self._likeness:
+            self._learn([text])
+        return self._likeness[text]
+
+    def prefers(self, first: Candidate, second: Candidate) -> float:
+        """Return 1 if `first` is liked more, 0 if less, and 0.5 for equal texts."""
+        gain = self.utility(first) - self.utility(second)
+        return 0.5 if gain == 0 else float(gain > 0)
+
+    def choose(self, pair: Comparison) -> Candidate:
+        """Return the better candidate of a comparison; of equal ones the first."""
+        return max(pair.first, pair.second, key=self.utility)
+
+    def worth(self, pool: Pool) -> NDArray[np.float64]:
+        """Return the likenesses, shape (K,)."""
+        return np.array([self.utility(candidate) for candidate in pool])
+
+    @classmethod
+    def roster(cls, question: Question, count: int) -> list[str]:
+        """Return the question's personas: their descriptions are used, their rankings are not."""
+        return [f"like-{name}" for name in RankedPersona.roster(question, count)]
+
+    @classmethod
+    def enlist(cls, question: Question, pool: Pool, name: str, *, taste: int, seed: int) -> Self:  # noqa: ARG003
+        """Build a user of the persona's description; nothing about it is random."""
+        return cls(pool, question.persona(name.removeprefix("like-")).description)
+
+    def _learn(self, texts: list[str]) -> None:
+        likeness = _directions(self._embedder, texts) @ self._wish
+        # Rounded, so that equal texts are equal whatever they were embedded together with.
+        self._likeness.update(zip(texts, np.round(likeness, 9).tolist(), strict=True))
+
+
+class Erring(User):
+    """Another user with slips of the hand: a share of the answers is turned round.
+
+    A slip depends on nothing, neither on the pair nor on how clear the preference is. What the user
+    likes is untouched by it, so `worth` and `win_rate` are those of the other user.
+
+    Parameters
+    ----------
+    user : User
+        Who would answer without slips.
+    rate : float
+        The share of answers that are turned round, from 0 to 0.5.
+    seed : int
+        For the slips.
+
+    Raises
+    ------
+    OptionError
+        If the rate is out of its range.
+    """
+
+    def __init__(self, user: User, rate: float, *, seed: int = 0) -> None:
+        if not is_finite(rate) or not 0.0 <= rate <= 0.5:
+            raise OptionError(
+                f"rate must be a number from 0 to 0.5, where answers say nothing; got {rate!r}"
+            )
+        self.user = user
+        self.rate = float(rate)
+        self.generator = np.random.default_rng([whole("seed", seed, least=0), 13])
+
+    def __repr__(self) -> str:
+        return f"Erring({self.user!r}, {self.rate:g})"
+
+    def prefers(self, first: Candidate, second: Candidate) -> float:
+        """Return the probability that `first` is clicked."""
+        meant = self.user.prefers(first, second)
+        return (1.0 - self.rate) * meant + self.rate * (1.0 - meant)
+
+    def choose(self, pair: Comparison) -> Candidate:
+        """Return the candidate that is clicked."""
+        meant = self.user.choose(pair)
+        slips = self.generator.random() < self.rate
+        other = pair.second if meant == pair.first else pair.first
+        return other if slips else meant
+
+    def knows(self, first: Candidate, second: Candidate) -> bool:
+        """Return whether the other user can say which of the two is better."""
+        return self.user.knows(first, second)
+
+    def win_rate(self, candidate: Candidate, baseline: Candidate) -> float:
+        """Return p_u[candidate > baseline] of the other user."""
+        return self.user.win_rate(candidate, baseline)
+
+    def worth(self, pool: Pool) -> NDArray[np.float64]:
+        """Return what each candidate is worth to the other user, shape (K,)."""
+        return self.user.worth(pool)
+
+
+def _directions(embedder: Embedder, texts: list[str]) -> NDArray[np.float64]:
+    vectors = embedder.embed_texts(texts)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0))
+
+
+def _text(candidate: Candidate) -> str:
+    if not candidate.text.strip():
+        raise OptionError(
+            f"candidate {candidate.label} has no text to compare with the description; "
+            "pictures need one that says what they show"
+        )
+    return candidate.text
