@@ -40,7 +40,7 @@ def course(
 ) -> tuple[list[float], list[bool], int]:
     """Return the share of the pool that is no better and whether it is the best, by screens."""
     shown, rank = WAYS[way]
-    session = ua.Session(pool, method, seed=seed, shown=shown, budget=MOST)
+    session = ua.Session(pool, method, seed=seed, per_screen=shown, budget=MOST)
     worth = user.worth(pool)
     shares, best = [], []
     while True:

@@ -30,7 +30,7 @@ def places(comparison: ua.Comparison) -> list[int]:
 @pytest.mark.parametrize("method", ENGINES)
 @pytest.mark.parametrize("shown", [2, 3, 4])
 def test_as_many_are_shown_as_was_asked_for(pool: ua.Pool, method: str, shown: int) -> None:
-    session = ua.Session(pool, method, shown=shown, budget=9)
+    session = ua.Session(pool, method, per_screen=shown, budget=9)
     comparison = asked(session)
     assert len(set(places(comparison))) == shown
     assert comparison.candidates[:2] == (comparison.first, comparison.second)
@@ -41,17 +41,23 @@ def test_as_many_are_shown_as_was_asked_for(pool: ua.Pool, method: str, shown: i
 
 @pytest.mark.parametrize("shown", [1, 5, 2.0, True, "3"])
 def test_two_to_four_can_be_shown(pool: ua.Pool, shown: Any) -> None:
+    with pytest.raises(ua.OptionError, match="per_screen must be"):
+        ua.Session(pool, per_screen=shown)
     with pytest.raises(ua.OptionError, match="shown must be"):
         ua.Session(pool, shown=shown)
 
 
+def test_the_old_name_of_per_screen_is_accepted(pool: ua.Pool) -> None:
+    assert ua.Session(pool, shown=3).per_screen == 3
+
+
 def test_no_more_are_shown_than_there_are() -> None:
     small = ua.Pool.from_features(gaussian_features(3, 4, 1))
-    assert len(asked(ua.Session(small, shown=4)).candidates) == 3
+    assert len(asked(ua.Session(small, per_screen=4)).candidates) == 3
 
 
 def test_the_best_of_several_beats_each_of_them(pool: ua.Pool) -> None:
-    session, pairs = ua.Session(pool, shown=4), ua.Session(pool, epsilon=None, budget=99)
+    session, pairs = ua.Session(pool, per_screen=4), ua.Session(pool, epsilon=None, budget=99)
     comparison = asked(session)
     winner, *losers = comparison.candidates[::-1]
     session.tell(winner)
@@ -63,7 +69,7 @@ def test_the_best_of_several_beats_each_of_them(pool: ua.Pool) -> None:
 
 
 def test_a_ranking_is_a_chain(pool: ua.Pool) -> None:
-    session = ua.Session(pool, shown=4)
+    session = ua.Session(pool, per_screen=4)
     order = places(asked(session))[::-1]
     session.rank(order)
     assert session.answers[0].wins == tuple(pairwise(order))
@@ -75,7 +81,7 @@ def test_a_ranking_is_a_chain(pool: ua.Pool) -> None:
 
 @pytest.mark.parametrize("wrong", [[], [0], "ab", 3, None])
 def test_a_ranking_has_each_once(pool: ua.Pool, wrong: Any) -> None:
-    session = ua.Session(pool, shown=3)
+    session = ua.Session(pool, per_screen=3)
     comparison = asked(session)
     before = session.to_dict()
     with pytest.raises(ua.AnswerError):
@@ -94,7 +100,7 @@ def test_a_consistent_user_gets_the_best_by_any_answer(shown: int, rank: bool) -
     for seed in range(8):
         pool = ua.Pool.from_features(gaussian_features(14, 16, seed), normalise="none")
         user = Consistent(pool, seed=seed)
-        session = converse(ua.Session(pool, seed=seed, shown=shown), user, rank=rank)
+        session = converse(ua.Session(pool, seed=seed, per_screen=shown), user, rank=rank)
         assert session.best.index == user.utilities.argmax()
         assert session.bound == 0.0
 
@@ -106,7 +112,7 @@ def test_more_on_a_screen_means_fewer_screens() -> None:
         for seed in range(10):
             pool = ua.Pool.from_features(gaussian_features(20, 64, seed), normalise="none")
             user = Consistent(pool, seed=seed)
-            total += converse(ua.Session(pool, seed=seed, shown=shown), user).cost
+            total += converse(ua.Session(pool, seed=seed, per_screen=shown), user).cost
         costs.append(total)
     assert costs[0] > 1.5 * costs[1]
     assert costs[1] > costs[2]
@@ -142,7 +148,7 @@ def test_equal_brings_two_estimates_together(pool: ua.Pool) -> None:
 
 @pytest.mark.parametrize("method", ENGINES)
 def test_neither_leaves_them_out_while_others_remain(pool: ua.Pool, method: str) -> None:
-    session, gone = ua.Session(pool, method, shown=3, budget=30), set[int]()
+    session, gone = ua.Session(pool, method, per_screen=3, budget=30), set[int]()
     while (comparison := session.ask()) is not None:
         assert not gone & set(places(comparison))
         session.neither()
@@ -183,7 +189,7 @@ def test_a_remark_leans_the_estimate_and_cuts_nothing(pool: ua.Pool) -> None:
     assert session.bound == plain.bound == 3.0
     assert session.cost == 0
     assert session.answers[0].text == "more like that"
-    assert session.answers[0].shown == ()
+    assert session.answers[0].candidates == ()
     session.undo()
     assert session.best == plain.best
 
@@ -270,7 +276,7 @@ class _Pairs(Method):
 
 
 def test_a_method_that_knows_pairs_alone_refuses_the_rest(pool: ua.Pool) -> None:
-    session = ua.Session(pool, _Pairs(), budget=5, shown=4)
+    session = ua.Session(pool, _Pairs(), budget=5, per_screen=4)
     assert session.takes == {"choice", "ranking", "equal", "skip"}
     comparison = asked(session)
     assert len(comparison.candidates) == 4
@@ -294,7 +300,7 @@ def test_methods_that_ask_nothing_take_no_remark(pool: ua.Pool) -> None:
 def test_saved_forms() -> None:
     """A pair stays the three numbers it always was; the rest are small objects."""
     pool = ua.Pool.from_features(gaussian_features(20, 16, 1))
-    session = ua.Session(pool, shown=3)
+    session = ua.Session(pool, per_screen=3)
     session.tell(asked(session).first)
     session.rank(asked(session).candidates)
     session.ask()
@@ -311,7 +317,7 @@ def test_saved_forms() -> None:
     again = ua.Session.from_dict(pool, state)
     assert again.answers == session.answers
     assert again.ask() == session.ask()
-    assert again.shown == 3
+    assert again.per_screen == 3
     pairs = ua.Session(pool)
     pairs.tell(asked(pairs).second)
     pairs.ask()
@@ -352,7 +358,7 @@ def test_an_old_file_loads(pool: ua.Pool) -> None:
 def test_simulated_users_pick_and_rank_by_choosing_between_two(pool: ua.Pool) -> None:
     for seed in range(5):
         user = Consistent(pool, seed=seed)
-        comparison = asked(ua.Session(pool, seed=seed, shown=4))
+        comparison = asked(ua.Session(pool, seed=seed, per_screen=4))
         order = sorted(comparison.candidates, key=lambda c: -user.utility(c))
         assert user.rank(comparison) == order
         assert user.pick(comparison) == order[0]

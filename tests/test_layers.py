@@ -14,9 +14,9 @@ import useralign
 SOURCE = Path(useralign.__file__).parent
 # From the ground up: a layer may import from those before it, and from itself.
 LAYERS = [
-    "errors", "checks", "files", "paths", "registry", "tomls",
-    "geometry", "models", "models.embedders.base", "candidates", "pool", "answers", "methods",
-    "interaction", "session", "models.weights", "models.generators", "models.embedders",
+    "errors", "checks", "files", "registry",
+    "geometry", "models", "models.embedders.base", "pool", "answers", "methods", "session",
+    "models.weights", "models.generators", "models.embedders",
     "remarks", "pooling", "domains", "obtaining", "users", "memory", "lab",
     "store", "memory.from_store", "study", "web", "testing", "cli",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What is asked, and what is answered."""
+"""Comparisons, the answers to them, and the form in which answers are saved."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Comparison:
     ----------
     first, second : Candidate
     step : int
-        How many things the session was told before it: answers, skips and remarks.
+        How many answers, skips and remarks came before it.
     bound : float
         The bound before it is answered.
     others : tuple of Candidate
-        The third and fourth, where more than two are shown.
+        The third and fourth, where there are more than two.
     """
 
     first: Candidate
@@ -43,27 +43,27 @@ class Comparison:
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
-        """All that are shown; the first two are `first` and `second`."""
+        """All of them; the first two are `first` and `second`."""
         return (self.first, self.second, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a session was told. Candidates stand as their places in the pool.
+    """An answer of a person, with candidates as their indices in the pool.
 
     Parameters
     ----------
     first, second : int
-        The first two candidates shown; -1 for a remark, which is about none.
+        The first two candidates of the comparison; -1 for a remark, which is about none.
     winner : int or None
         The best one; None unless the kind is `"choice"`.
     kind : str, optional
         `"choice"`, `"ranking"`, `"equal"`, `"neither"`, `"skip"` or `"remark"`. Without it, a
         winner makes a choice and none makes a skip.
     others : tuple of int
-        The other candidates shown.
+        The other candidates of the comparison.
     order : tuple of int
-        Of a ranking: all that were shown, best first.
+        Of a ranking: all of them, best first.
     text : str
         Of a remark: what the person said.
     direction : tuple of float, length d
@@ -87,15 +87,15 @@ class Answer:
             object.__setattr__(self, "kind", "skip" if self.winner is None else "choice")
 
     @property
-    def shown(self) -> tuple[int, ...]:
-        """All candidates that were shown; none for a remark."""
+    def candidates(self) -> tuple[int, ...]:
+        """The candidates of the comparison; none for a remark."""
         return () if self.kind == "remark" else (self.first, self.second, *self.others)
 
     @property
     def wins(self) -> tuple[tuple[int, int], ...]:
-        """Every pair (better, worse) that the answer says: what methods learn from."""
+        """Every pair (better, worse) that follows from it: what methods learn from."""
         if self.kind == "choice" and self.winner is not None:
-            return tuple((self.winner, k) for k in self.shown if k != self.winner)
+            return tuple((self.winner, k) for k in self.candidates if k != self.winner)
         return tuple(pairwise(self.order))
 
     @property
@@ -114,7 +114,7 @@ class Answer:
                 "direction": list(self.direction),
                 "weight": self.weight,
             }
-        data: dict[str, Any] = {"kind": self.kind, "shown": list(self.shown)}
+        data: dict[str, Any] = {"kind": self.kind, "shown": list(self.candidates)}
         if self.kind == "choice":
             data["winner"] = self.winner
         elif self.kind == "ranking":
@@ -123,15 +123,15 @@ class Answer:
 
 
 def answer_to(
-    asked: Comparison, kind: str, *, winner: int | None = None, order: tuple[int, ...] = ()
+    comparison: Comparison, kind: str, *, winner: int | None = None, order: tuple[int, ...] = ()
 ) -> Answer:
-    """Return what was told as the answer to a comparison."""
-    others = tuple(candidate.index for candidate in asked.others)
-    return Answer(asked.first.index, asked.second.index, winner, kind, others, order)
+    """Build the answer to a comparison."""
+    first, second, *others = (candidate.index for candidate in comparison.candidates)
+    return Answer(first, second, winner, kind, tuple(others), order)
 
 
 def remark(text: str, direction: ArrayLike, weight: float, dimension: int) -> Answer:
-    """Return a remark, once it is checked.
+    """Build a remark, or raise if it is not usable.
 
     Parameters
     ----------
@@ -164,40 +164,40 @@ def remark(text: str, direction: ArrayLike, weight: float, dimension: int) -> An
     return Answer(-1, -1, None, "remark", text=text, direction=numbers, weight=float(weight))
 
 
-def winner_of(asked: Comparison, winner: object) -> int:
-    """Return the winner's place in the pool, if it is one of those that were asked about.
+def winner_of(comparison: Comparison, winner: object) -> int:
+    """Return the winner's index in the pool, if it is one of the comparison's candidates.
 
     Parameters
     ----------
-    asked : Comparison
+    comparison : Comparison
     winner : Candidate or int
-        The candidate as the pool has it or as it was given to the pool, or its place.
+        The candidate as the pool has it or as it was before, or its index.
 
     Raises
     ------
     AnswerError
         If it is none of them.
     """
-    for candidate in asked.candidates:
+    for candidate in comparison.candidates:
         if isinstance(winner, Candidate):
             same = winner == candidate or replace(winner, index=candidate.index) == candidate
             if same and winner.index in (candidate.index, -1):
                 return candidate.index
         elif is_whole(winner) and winner == candidate.index:
             return candidate.index
-    number = {2: "two", 3: "three", 4: "four"}[len(asked.candidates)]
+    number = {2: "two", 3: "three", 4: "four"}[len(comparison.candidates)]
     raise AnswerError(
-        f"the winner must be one of the {number} candidates asked about, {_places(asked)} (or the "
-        f"Candidate itself); got {_short(winner)}"
+        f"the winner must be one of the {number} candidates asked about, {_indices(comparison)} "
+        f"(or the Candidate itself); got {_short(winner)}"
     )
 
 
-def order_of(asked: Comparison, order: object) -> tuple[int, ...]:
-    """Return a ranking as places in the pool, if it has each of those asked about once.
+def order_of(comparison: Comparison, order: object) -> tuple[int, ...]:
+    """Return a ranking as indices in the pool, if it has each candidate of the comparison once.
 
     Parameters
     ----------
-    asked : Comparison
+    comparison : Comparison
     order : iterable of Candidate or int
         Best first.
 
@@ -208,17 +208,17 @@ def order_of(asked: Comparison, order: object) -> tuple[int, ...]:
     """
     if isinstance(order, str) or not isinstance(order, Iterable):
         raise AnswerError(f"a ranking must be a list, best first; got {_short(order)}")
-    places = tuple(winner_of(asked, item) for item in order)
-    if len(places) != len(asked.candidates) or len(set(places)) != len(places):
+    indices = tuple(winner_of(comparison, item) for item in order)
+    if len(indices) != len(comparison.candidates) or len(set(indices)) != len(indices):
         raise AnswerError(
-            f"a ranking must have each of the candidates asked about once, {_places(asked)}, best "
-            f"first; got {list(places)}"
+            f"a ranking must have each of the candidates asked about once, {_indices(comparison)}, "
+            f"best first; got {list(indices)}"
         )
-    return places
+    return indices
 
 
-def _places(asked: Comparison) -> str:
-    *most, last = (str(candidate.index) for candidate in asked.candidates)
+def _indices(comparison: Comparison) -> str:
+    *most, last = (str(candidate.index) for candidate in comparison.candidates)
     return f"{', '.join(most)} or {last}"
 
 
@@ -228,8 +228,8 @@ def _short(value: object) -> str:
     return repr(value)[:60]
 
 
-def read_places(places: Any, count: int) -> tuple[int, ...]:
-    """Read what was shown, as places among `count` candidates; nothing, or two or more.
+def read_indices(data: Any, count: int) -> tuple[int, ...]:
+    """Parse the indices of a comparison of `count` candidates; none, or two or more.
 
     Raises
     ------
@@ -237,19 +237,19 @@ def read_places(places: Any, count: int) -> tuple[int, ...]:
         If it is something else.
     """
     try:
-        found = tuple(places)
-        inside = all(is_whole(k) and 0 <= k < count for k in found)
-        if inside and len(set(found)) == len(found) != 1:
-            return found
+        indices = tuple(data)
+        inside = all(is_whole(k) and 0 <= k < count for k in indices)
+        if inside and len(set(indices)) == len(indices) != 1:
+            return indices
     except TypeError:
         pass
     raise FileFormatError(
-        f"the session's data are damaged: {places!r:.60} is no comparison of {count} candidates"
+        f"the session's data are damaged: {data!r:.60} is no comparison of {count} candidates"
     )
 
 
 def read_answer(item: Any, count: int, dimension: int) -> Answer:
-    """Read an answer from its saved form, over `count` candidates with `dimension` features.
+    """Parse an answer from its saved form, over `count` candidates with `dimension` features.
 
     Raises
     ------
@@ -283,12 +283,12 @@ def _read_rich(item: Mapping[str, Any], dimension: int) -> Answer:
     return Answer(first, second, winner, kind, tuple(others), order)
 
 
-def _fits(answer: Answer, places: Sequence[int]) -> bool:
-    """Return whether an answer that was read says what its kind says, of different candidates."""
-    shown = answer.shown
-    inside = all(is_whole(k) and k in places for k in (*shown, *answer.order))
-    if not inside or len(set(shown)) < len(shown) or answer.kind not in KINDS:
+def _fits(answer: Answer, indices: Sequence[int]) -> bool:
+    """Whether an answer that was read has what its kind needs, of different candidates."""
+    candidates = answer.candidates
+    inside = all(is_whole(k) and k in indices for k in (*candidates, *answer.order))
+    if not inside or len(set(candidates)) < len(candidates) or answer.kind not in KINDS:
         return False
     if answer.kind == "choice":
-        return is_whole(answer.winner) and answer.winner in shown
-    return answer.kind != "ranking" or sorted(answer.order) == sorted(shown)
+        return is_whole(answer.winner) and answer.winner in candidates
+    return answer.kind != "ranking" or sorted(answer.order) == sorted(candidates)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from useralign.candidates import Candidate, Numbered, check_list, checked, indexed, joined
 from useralign.errors import FileFormatError, PoolError
 from useralign.files import read_json, write_json
 from useralign.geometry.features import as_matrix, normalise
@@ -22,9 +22,78 @@ if TYPE_CHECKING:
 
     from useralign.models.embedders import Embedder
 
-__all__ = ["Candidate", "Pool"]
-
 FORMAT = "useralign-pool/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One possible answer.
+
+    Parameters
+    ----------
+    text : str
+        The answer, or for an image what it shows.
+    image : str, optional
+        Path of an image file, for candidates that are pictures.
+    id : str, optional
+        A name that is stable across runs; the pool gives `c0`, `c1`, ... where there is none.
+    source : str, optional
+        How it came to be: `"unbiased"`, `"interest"`, `"given"`, ...
+    interest : str, optional
+        The interest that an answer was written for.
+    meta : mapping
+        Anything else worth keeping: prompt, model, usage, ... Must be JSON-able to be saved.
+    index : int
+        Its index in the pool; set by the pool.
+    """
+
+    text: str = ""
+    image: str | None = None
+    id: str | None = None
+    source: str | None = None
+    interest: str | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    index: int = -1
+
+    def __str__(self) -> str:
+        return self.text or self.image or f"candidate {self.index}"
+
+    @property
+    def label(self) -> str:
+        """Its id if it has one, else one made of its index."""
+        return self.id or f"c{self.index}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return its fields but the index, without those that are empty."""
+        return {k: v for k, v in asdict(self).items() if k != "index" and v not in (None, "", {})}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Candidate:
+        """Build a candidate from `to_dict`'s form; unknown keys go to `meta`."""
+        names = {f.name for f in fields(cls)} - {"index", "meta"}
+        extra = {k: v for k, v in data.items() if k not in names and k != "meta"}
+        values = {k: v for k, v in data.items() if k in names}
+        return cls(**values, meta={**data.get("meta", {}), **extra})
+
+
+class Numbered(Sequence[Candidate]):
+    """Candidates that have nothing but a number, built on access: a million cost no memory."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Candidate: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Candidate]: ...
+    def __getitem__(self, index: int | slice) -> Candidate | Sequence[Candidate]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(self._count))]
+        number = range(self._count)[index]
+        return Candidate(id=f"c{number}", index=number)
 
 
 class Pool:
@@ -37,7 +106,7 @@ class Pool:
     candidates : sequence of Candidate
         The possible answers. Plain strings are taken as texts; None numbers the rows of features.
     features : array_like, shape (K, d)
-        One row a candidate.
+        One row per candidate.
     baseline : Candidate or str, optional
         The answer that the model gives without personalisation (temperature 0). It is what
         win-rates are measured against; it is never asked about.
@@ -73,7 +142,7 @@ class Pool:
         if not isinstance(question, str):
             raise PoolError(f"the question must be a text, got {type(question).__name__}")
         if candidates is not None:
-            check_list(candidates)
+            _check_list(candidates)
         matrix = as_matrix(features)
         if candidates is None:
             candidates = Numbered(len(matrix))
@@ -83,7 +152,7 @@ class Pool:
                 "give one row a candidate, in the same order"
             )
         self.question = question
-        self.candidates = indexed(candidates)
+        self.candidates = _indexed(candidates)
         self.baseline = Candidate(text=baseline) if isinstance(baseline, str) else baseline
         self.normalise = normalise
         self.embedder = embedder
@@ -120,15 +189,15 @@ class Pool:
             got = "one text" if isinstance(texts, str) else "none"
             raise PoolError(f"a pool needs a list of at least one text, got {got}")
         candidates = [
-            Candidate(text=item, source="given") if isinstance(item, str) else checked(item, place)
-            for place, item in enumerate(texts)
+            Candidate(text=item, source="given") if isinstance(item, str) else _checked(item, index)
+            for index, item in enumerate(texts)
         ]
         if empty := [i for i, c in enumerate(candidates) if not c.text.strip()]:
             raise PoolError(f"text {empty[0]} is empty; leave it out or give its text")
-        chosen = embedder_for(embedder)
-        features = chosen.embed_texts([candidate.text for candidate in candidates])
+        model = embedder_for(embedder)
+        features = model.embed_texts([candidate.text for candidate in candidates])
         return cls(
-            question, candidates, features, baseline, normalise=normalise, embedder=chosen.name
+            question, candidates, features, baseline, normalise=normalise, embedder=model.name
         )
 
     @classmethod
@@ -144,16 +213,17 @@ class Pool:
         """
         return cls(question, None, features, **options)
 
-    def joined(self, candidates: Sequence[Candidate | str] | None, features: ArrayLike) -> Pool:
-        """Return a pool with more candidates; those it has keep their places.
+    def extended(self, candidates: Sequence[Candidate | str] | None, features: ArrayLike) -> Pool:
+        """Return a pool with more candidates; those it has keep their indices.
 
         Parameters
         ----------
         candidates : sequence of Candidate or str, or None
-            The new ones. One with the text and image of one that is there already is left out,
-            with its row; None numbers the rows.
+            The new ones. One whose text and image the pool has already is left out, with its
+            row; None numbers the rows.
         features : array_like, shape (n, d)
-            One row each, in the space of `raw_features`. The whole pool is normalised anew.
+            One row per candidate, in the space of `raw_features`. The whole pool is normalised
+            anew.
 
         Raises
         ------
@@ -166,17 +236,36 @@ class Pool:
                 f"the new candidates have {rows.shape[1]} features, the pool has {self.dimension}; "
                 "embed them as the pool was embedded"
             )
-        everyone: Sequence[Candidate]
+        union: Sequence[Candidate]
         if candidates is None and isinstance(self.candidates, Numbered):
-            everyone, kept = Numbered(len(self) + len(rows)), list(range(len(rows)))
+            union, new = Numbered(len(self) + len(rows)), list(range(len(rows)))
         else:
-            given = [Candidate()] * len(rows) if candidates is None else candidates
-            everyone, kept = joined(self.candidates, given, len(rows))
+            items = [Candidate()] * len(rows) if candidates is None else candidates
+            union, new = _union(self.candidates, items, len(rows))
+        return self._copy(union, np.vstack([self.raw_features, rows[new]]), self.baseline)
+
+    def with_candidates(self, candidates: Sequence[Candidate], baseline: Candidate | None) -> Pool:
+        """Return the same pool with its candidates described in another way.
+
+        Parameters
+        ----------
+        candidates : sequence of Candidate, length K
+            In their order, for instance with their pictures kept elsewhere.
+        baseline : Candidate, optional
+        """
+        return self._copy(candidates, self.raw_features, baseline)
+
+    def _copy(
+        self,
+        candidates: Sequence[Candidate],
+        features: NDArray[np.float64],
+        baseline: Candidate | None,
+    ) -> Pool:
         return Pool(
             self.question,
-            everyone,
-            np.vstack([self.raw_features, rows[kept]]),
-            self.baseline,
+            candidates,
+            features,
+            baseline,
             normalise=self.normalise,
             embedder=self.embedder,
             baseline_features=self.raw_baseline_features,
@@ -197,7 +286,7 @@ class Pool:
 
     @property
     def dimension(self) -> int:
-        """The number d of features a candidate."""
+        """The number d of features per candidate."""
         return int(self.features.shape[1])
 
     @property
@@ -231,26 +320,6 @@ class Pool:
             texts = "\0".join(candidate.text for candidate in self.candidates)
             digest.update(texts.strip("\0").encode(errors="replace"))
         return digest.hexdigest()[:16]
-
-    def of(self, candidates: Sequence[Candidate], baseline: Candidate | None) -> Pool:
-        """Return the same pool with its candidates told in another way.
-
-        Parameters
-        ----------
-        candidates : sequence of Candidate, length K
-            In their order, for instance with their pictures kept elsewhere.
-        baseline : Candidate, optional
-        """
-        return Pool(
-            self.question,
-            candidates,
-            self.raw_features,
-            baseline,
-            normalise=self.normalise,
-            embedder=self.embedder,
-            baseline_features=self.raw_baseline_features,
-            meta=self.meta,
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the pool as plain data; features are kept to the last bit."""
@@ -332,3 +401,73 @@ def _normalised(matrix: NDArray[np.float64], how: str) -> NDArray[np.float64]:
     for array in (matrix, result):
         array.flags.writeable = False
     return result
+
+
+def _indexed(candidates: Sequence[Candidate | str]) -> Sequence[Candidate]:
+    """Return candidates that have their indices; texts become candidates."""
+    if isinstance(candidates, Numbered):
+        return candidates
+    return tuple(
+        Candidate(text=item, index=index)
+        if isinstance(item, str)
+        else replace(_checked(item, index), index=index)
+        for index, item in enumerate(candidates)
+    )
+
+
+def _check_list(candidates: object) -> None:
+    """Raise PoolError unless it is a list with something in it."""
+    if isinstance(candidates, str) or not isinstance(candidates, Sequence):
+        raise PoolError(
+            f"candidates must be a list of Candidate or str, got {type(candidates).__name__}"
+        )
+    if len(candidates) == 0:
+        raise PoolError("the pool is empty: at least one candidate is needed")
+
+
+def _checked(item: object, index: int) -> Candidate:
+    """Return a candidate, or raise PoolError if it is something else."""
+    if not isinstance(item, Candidate) or not isinstance(item.text, str):
+        raise PoolError(f"candidate {index} must be a Candidate or a text, got {item!r:.60}")
+    return item
+
+
+def _union(
+    present: Sequence[Candidate], items: Sequence[Candidate | str], rows: int
+) -> tuple[Sequence[Candidate], list[int]]:
+    """Return the candidates of a pool followed by new ones, and the indices of those in `items`.
+
+    Parameters
+    ----------
+    present : sequence of Candidate
+    items : sequence of Candidate or str
+        One whose text and image are there already, or came before, is left out.
+    rows : int
+        How many rows of features came with them.
+
+    Raises
+    ------
+    PoolError
+        If the numbers differ, or an id is taken by another candidate.
+    """
+    _check_list(items)
+    if len(items) != rows:
+        raise PoolError(f"{len(items)} new candidates but {rows} rows of features; give one each")
+    contents = {(c.text.strip(), c.image) for c in present}
+    labels = {c.label for c in present}
+    union, new = list(present), list[int]()
+    for index, item in enumerate(_indexed(items)):
+        content = (item.text.strip(), item.image)
+        if any(content) and content in contents:
+            continue
+        candidate = replace(item, index=len(union))
+        if candidate.label in labels:
+            raise PoolError(
+                f"the id {candidate.label!r} belongs to another candidate already; give new "
+                f"candidate {index} another id, or none"
+            )
+        contents.add(content)
+        labels.add(candidate.label)
+        union.append(candidate)
+        new.append(index)
+    return union, new

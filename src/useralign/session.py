@@ -1,18 +1,22 @@
-"""A session: ask which of two, be told, until the answer that fits is known.
+"""A session: ask which of two is better, take the answer, until the best one is known.
 
     while (pair := session.ask()) is not None:
         session.tell(pair.first)
     session.best
 
-A session is the list of what it was told. Everything else is computed from that, the pool, the
-method and the seed; so saving is writing the list, and resuming, undoing, or going on with a
-larger pool is replaying it.
+A session is a pool, a method, a seed and the list of answers. Everything else, from the next pair
+to the reason for stopping, is computed from those four; so saving is writing the list, and
+resuming, undoing, or going on with a larger pool is replaying it.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, SupportsIndex
+
+import numpy as np
 
 from useralign.answers import (
     Answer,
@@ -20,27 +24,30 @@ from useralign.answers import (
     answer_to,
     order_of,
     read_answer,
-    read_places,
+    read_indices,
     remark,
     winner_of,
 )
-from useralign.errors import FileFormatError, SessionStateError
+from useralign.checks import is_finite, whole
+from useralign.errors import FeedbackError, FileFormatError, OptionError, SessionStateError
 from useralign.files import read_json, write_json
-from useralign.interaction import Interaction
-from useralign.methods import method_for
+from useralign.geometry import ZERO
+from useralign.methods import Confidence, Decision, Method, Run, method_for
+from useralign.pool import Pool
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-    from useralign.methods import Method
-    from useralign.pool import Candidate, Pool
+    from useralign.pool import Candidate
 
 FORMAT = "useralign-session/1"
+LIMIT = 199  # the paper's cap on steps, for pools of up to a quarter of that many candidates
+MOST_PER_SCREEN = 4
 
 
-class Session(Interaction):
+class Session:
     """An interaction with one person over one pool.
 
     Parameters
@@ -54,11 +61,11 @@ class Session(Interaction):
     budget : int, optional
         Stop after this many answers.
     seed : int or None
-        All randomness comes from it. None draws one; `session.seed` tells which.
+        All randomness comes from it. None draws one, which `session.seed` has.
     limit : int, optional
         Stop after this many answers in any case; when not given 199, four times the pool, or the
         budget, whichever is most.
-    shown : int
+    per_screen : int
         How many candidates a comparison has: 2, 3 or 4, while so many are worth asking about.
     **options
         For the method, when it is given by name: `reask=`, `norm_bound=`, `delta=`, `utilities=`.
@@ -74,21 +81,62 @@ class Session(Interaction):
     'hot'
     """
 
+    def __init__(
+        self,
+        pool: Pool,
+        method: str | Method = "useralign",
+        epsilon: float | None = 0.0,
+        budget: int | None = None,
+        seed: int | None = 0,
+        *,
+        limit: int | None = None,
+        per_screen: int = 2,
+        **options: Any,
+    ) -> None:
+        name = "shown" if "shown" in options else "per_screen"  # the name it had before
+        per_screen = options.pop("shown", per_screen)
+        if not isinstance(pool, Pool):
+            raise OptionError(f"pool must be a useralign.Pool, got {type(pool).__name__}")
+        self.pool = pool
+        self.method = method_for(method, **options)
+        self.epsilon = _checked_epsilon(epsilon, self.method.norm_bound)
+        self.budget = None if budget is None else whole("budget", budget, least=0)
+        self.limit = self._usual_limit() if limit is None else whole("limit", limit, least=1)
+        self.per_screen = whole(name, per_screen, least=2)
+        if self.per_screen > MOST_PER_SCREEN:
+            raise OptionError(f"{name} must be 2, 3 or {MOST_PER_SCREEN}, got {per_screen}")
+        if self.method.asks and self.budget is None and (epsilon is None or not self.method.stops):
+            raise OptionError(
+                f"method {self.method.name!r} with epsilon={epsilon} has nothing to stop it; "
+                "give budget=, the number of questions"
+            )
+        self.seed = secrets.randbits(32) if seed is None else whole("seed", seed, least=0)
+        self._answers: list[Answer] = []
+        self._comparison: Comparison | None = None  # the one that waits for its answer
+        self._resumed: tuple[int, ...] = ()  # the one that a saved session waited with
+        self._decision: Decision | None = None
+        self._stopped = False
+        self._restart()
+
+    def __repr__(self) -> str:
+        state = self.stop_reason or "asking"
+        return f"Session({self.method!r}, {self.pool!r}, {self.cost} answers, {state})"
+
     def ask(self) -> Comparison | None:
         """Return the next comparison, or None when the session is over.
 
         Calling it again without telling returns the same comparison.
         """
-        if self._asked is None and self.stop_reason is None:
+        if self._comparison is None and self.stop_reason is None:
             first, second, bound = self._decide()
             if second is not None:
-                more = () if self.shown == 2 else self._run.several(self.shown)[2:]
-                places = (first, second, *more)
-                if self._held and set(self._held) != set(places):
-                    places = self._held
-                one, other, *others = (self.pool[k] for k in places)
-                self._asked = Comparison(one, other, len(self._answers), bound, tuple(others))
-        return None if self._stopped else self._asked
+                more = () if self.per_screen == 2 else self._run.several(self.per_screen)[2:]
+                indices = (first, second, *more)
+                if self._resumed and set(self._resumed) != set(indices):
+                    indices = self._resumed
+                one, other, *others = (self.pool[k] for k in indices)
+                self._comparison = Comparison(one, other, len(self._answers), bound, tuple(others))
+        return None if self._stopped else self._comparison
 
     def tell(self, winner: Candidate | SupportsIndex) -> None:
         """Answer the comparison that `ask` returned.
@@ -105,26 +153,26 @@ class Session(Interaction):
         AnswerError
             If the winner is not one of the two. Nothing has changed.
         """
-        asked = self._pending("tell")
-        self._take(answer_to(asked, "choice", winner=winner_of(asked, winner)))
+        comparison = self._pending("tell")
+        self._take(answer_to(comparison, "choice", winner=winner_of(comparison, winner)))
 
     def rank(self, order: Iterable[Candidate | SupportsIndex]) -> None:
-        """Answer with a ranking of all that are shown.
+        """Answer with a ranking of all candidates of the comparison.
 
         Parameters
         ----------
         order : iterable of Candidate or int
             Each of them once, best first. Raises as `tell` does.
         """
-        asked = self._pending("rank")
-        self._take(answer_to(asked, "ranking", order=order_of(asked, order)))
+        comparison = self._pending("rank")
+        self._take(answer_to(comparison, "ranking", order=order_of(comparison, order)))
 
     def equal(self) -> None:
-        """Answer that those shown cannot be told apart; they are not asked about again."""
+        """Answer that all are equally good; they are not asked about again."""
         self._take(answer_to(self._pending("equal"), "equal"))
 
     def neither(self) -> None:
-        """Answer that none of those shown will do.
+        """Answer that none of the candidates will do.
 
         They count as worse than the pool's average, and are neither asked about nor recommended
         again while others remain.
@@ -132,7 +180,7 @@ class Session(Interaction):
         Raises
         ------
         FeedbackError
-            If the method has no use for it; `takes` tells. Nothing has changed.
+            If the method has no use for it, see `takes`. Nothing has changed.
         """
         self._take(answer_to(self._pending("neither"), "neither"))
 
@@ -167,7 +215,7 @@ class Session(Interaction):
     def extend(
         self, candidates: Sequence[Candidate | str] | None, features: ArrayLike
     ) -> tuple[Candidate, ...]:
-        """Join new candidates to the session; what was told stays, and is replayed.
+        """Add candidates to the session; the answers stay, and are replayed.
 
         Parameters
         ----------
@@ -179,7 +227,7 @@ class Session(Interaction):
         Returns
         -------
         tuple of Candidate
-            Those that joined, as the pool has them now.
+            Those that were added, as the pool has them now.
 
         Raises
         ------
@@ -188,7 +236,7 @@ class Session(Interaction):
         """
         before = self.pool, self.limit
         usual = self.limit == self._usual_limit()
-        self.pool = self.pool.joined(candidates, features)
+        self.pool = self.pool.extended(candidates, features)
         self.limit = self._usual_limit() if usual else self.limit
         try:
             self._restart()
@@ -203,24 +251,96 @@ class Session(Interaction):
         self._stopped = True
 
     def undo(self) -> Answer | None:
-        """Take back the last thing told: an answer, a skip, a remark, or a stop (returns None).
+        """Take back the last answer, skip or remark, or a stop (returns None).
 
         Raises
         ------
         SessionStateError
-            If nothing was told yet.
+            If there is nothing to take back.
         """
         if self._stopped:
             self._stopped = False
             return None
         if not self._answers:
             raise SessionStateError("nothing to undo: nothing was told yet")
-        taken = self._answers.pop()
+        answer = self._answers.pop()
         self._restart()
-        return taken
+        return answer
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate to recommend after the answers so far."""
+        self._decide()
+        return self.pool[self._run.best()]
+
+    @property
+    def bound(self) -> float:
+        """B(t): how much better, at most, any other candidate can be than `best`."""
+        return self._decide().bound
+
+    @property
+    def confidence(self) -> Confidence | None:
+        """How likely `best` is among the best few; None if the method does not estimate it."""
+        self._decide()
+        return self._run.confidence()
+
+    @property
+    def takes(self) -> frozenset[str]:
+        """The kinds of answer that the method can use, out of `useralign.answers.KINDS`."""
+        return self._run.takes
+
+    @property
+    def cost(self) -> int:
+        """How many comparisons the person has answered; skips and remarks do not count."""
+        return self._cost
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """The answers so far, skips and remarks included, in order."""
+        return tuple(self._answers)
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The estimated utility of every candidate, shape (K,)."""
+        self._decide()
+        return self._run.scores()
+
+    @property
+    def viable(self) -> tuple[Candidate, ...]:
+        """The candidates that may still be the best, `best` among them."""
+        self._decide()
+        return tuple(self.pool[int(k)] for k in self._run.possible().nonzero()[0])
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing more to ask."""
+        return self.stop_reason is not None
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the session is over, or None while it is not.
+
+        `"stopped"` by the person, `"bound"` at most epsilon, `"confident"` enough by the
+        method's own rule, `"budget"` used up, `"limit"` reached, or `"exhausted"`: nothing is
+        left that is worth asking.
+        """
+        if self._stopped:
+            return "stopped"
+        decision = self._decide()
+        certified = decision.bound <= (self.epsilon or 0.0) + ZERO * self.method.norm_bound
+        if self.epsilon is not None and certified:
+            return "bound"
+        if self.epsilon is not None and self._run.satisfied():
+            return "confident"
+        if self.budget is not None and self._cost >= self.budget:
+            return "budget"
+        if decision.second is None:
+            return "exhausted"
+        return "limit" if self._cost >= self.limit else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the session as plain data, to be kept beside its pool."""
+        waiting = self._comparison
         return {
             "format": FORMAT,
             "pool": {"fingerprint": self.pool.fingerprint, "question": self.pool.question},
@@ -232,8 +352,8 @@ class Session(Interaction):
             "seed": self.seed,
             "answers": [answer.to_data() for answer in self._answers],
             "stopped": self._stopped,
-            **({} if self.shown == 2 else {"shown": self.shown}),
-            **({"asked": [c.index for c in self._asked.candidates]} if self._asked else {}),
+            **({} if self.per_screen == 2 else {"shown": self.per_screen}),
+            **({"asked": [c.index for c in waiting.candidates]} if waiting else {}),
         }
 
     @classmethod
@@ -258,16 +378,14 @@ class Session(Interaction):
             If the state is damaged or belongs to another pool.
         """
         _check_state(pool, state)
-        chosen = method or method_for(state["method"], **state["options"])
-        keys = ("epsilon", "budget", "seed", "limit")
-        session = cls(
-            pool, chosen, **{key: state[key] for key in keys}, shown=state.get("shown", 2)
-        )
+        method = method or method_for(state["method"], **state["options"])
+        options = {key: state[key] for key in ("epsilon", "budget", "seed", "limit")}
+        session = cls(pool, method, **options, per_screen=state.get("shown", 2))
         size = pool.features.shape
         session._answers = [read_answer(item, *size) for item in state["answers"]]
         session._stopped = state.get("stopped") is True
         session._restart()
-        session._held = read_places(state.get("asked", []), len(pool))
+        session._resumed = read_indices(state.get("asked", []), len(pool))
         return session
 
     def save(self, path: str | Path) -> Path:
@@ -282,12 +400,38 @@ class Session(Interaction):
         except FileFormatError as error:
             raise FileFormatError(f"{path}: {error}") from error
 
+    def _restart(self) -> None:
+        """Replay the answers so far into a new run of the method."""
+        self._run = self.method.start(
+            self.pool.features, self.seed, fixed_budget=self.epsilon is None
+        )
+        for answer in self._answers:
+            _teach(self._run, answer)
+        self._cost = sum(answer.counts for answer in self._answers)
+        self._decision = self._comparison = None
+        self._resumed = ()
+
+    def _decide(self) -> Decision:
+        if self._decision is None:
+            self._decision = self._run.decide()
+        return self._decision
+
+    def _take(self, answer: Answer) -> None:
+        _teach(self._run, answer)
+        self._answers.append(answer)
+        self._cost += answer.counts
+        self._decision = self._comparison = None
+        self._resumed = ()
+
+    def _usual_limit(self) -> int:
+        return max(LIMIT, 4 * len(self.pool), self.budget or 0)
+
     def _pending(self, call: str) -> Comparison:
-        if self._asked is None or self._stopped:
+        if self._comparison is None or self._stopped:
             over = self.stop_reason
             why = f"the session is over ({over})" if over else f"call ask() before {call}()"
             raise SessionStateError(f"{call}() has no comparison to answer: {why}")
-        return self._asked
+        return self._comparison
 
 
 def _check_state(pool: Pool, state: Mapping[str, Any]) -> None:
@@ -306,3 +450,61 @@ def _check_state(pool: Pool, state: Mapping[str, Any]) -> None:
             f"the session was held over another pool (question {state['pool'].get('question')!r}); "
             "load it with the pool that was saved beside it"
         )
+
+
+def _checked_epsilon(epsilon: float | None, norm_bound: float) -> float | None:
+    if epsilon is None:
+        return None
+    if not is_finite(epsilon) or not 0.0 <= epsilon <= norm_bound:
+        raise OptionError(
+            f"epsilon must be a number between 0 and S = {norm_bound:g}, or None to run for the "
+            f"whole budget; got {epsilon!r}"
+        )
+    return float(epsilon)
+
+
+def _teach(run: Run, answer: Answer) -> None:
+    """Pass an answer to a run of a method; a replay does the same.
+
+    Choices and rankings are one `add` for every pair that they decide: the best over each other,
+    or each over the next. What is said of a whole screen is said of every pair on it; what will
+    not do is said of every candidate, and its pairs are not asked again even if all return.
+
+    Raises
+    ------
+    FeedbackError
+        If the run has no use for it. Nothing has changed.
+    """
+    for winner, loser in answer.wins:
+        one, other = (winner, loser) if answer.first != loser else (loser, winner)
+        run.add(one, other, winner)
+    if answer.kind not in ("choice", "ranking"):
+        _teach_rest(run, answer)
+
+
+def _teach_rest(run: Run, answer: Answer) -> None:
+    """Pass on an answer that does not say which candidate is better."""
+    if answer.kind not in run.takes:
+        raise FeedbackError(
+            f"this method has no use for {answer.kind!r}; it takes {', '.join(sorted(run.takes))}"
+        )
+    if answer.kind == "remark":
+        run.lean(_unit(answer.direction), answer.weight)
+        return
+    take = run.equal if answer.kind == "equal" else run.skip
+    for first, second in combinations(answer.candidates, 2):
+        take(first, second)
+    if answer.kind == "neither":
+        for candidate in answer.candidates:
+            run.dislike(candidate)
+
+
+def _unit(direction: tuple[float, ...]) -> NDArray[np.float64]:
+    """Return a direction of raw features as one of normalised features: itself, of length 1.
+
+    Normalising multiplies features by a common factor, or each row by its own, so a direction
+    stays what it is; how far it reaches is the weight's business, not its length's.
+    """
+    row = np.array(direction, dtype=np.float64)
+    row /= np.abs(row).max()  # so that no square over- or underflows
+    return np.asarray(row / np.linalg.norm(row))

@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 
 from tests.browser.places import SIZES, Place, launched
 from tests.browser.states import Service, admin, furnished, personal, pictures, study
-from useralign.paths import cache_dir
+from useralign.files import cache_dir
 
 
 def states(page: Page, place: Place, service: Service, parts: list[str]) -> Iterator[str]:

@@ -80,7 +80,7 @@ def test_the_best_of_four_and_resuming(tmp_path: Path) -> None:
         assert "you chose 4" in terminal.wait_for("Question 2")
         terminal.kill()
     answer = Saved(file).read().answers[0]
-    assert answer.winner == answer.shown[3]
+    assert answer.winner == answer.candidates[3]
     with Terminal("ask", "--resume", str(file)) as terminal:
         terminal.wait_for("1-4 pick")
         terminal.press("q")
@@ -103,7 +103,7 @@ def test_a_ranking_by_keys_in_order(tmp_path: Path) -> None:
         terminal.wait_for("1 question,")
         assert terminal.finish() == 0
     answer = Saved(file).read().answers[0]
-    assert answer.order == tuple(answer.shown[k] for k in (2, 0, 1))
+    assert answer.order == tuple(answer.candidates[k] for k in (2, 0, 1))
 
 
 @pytest.mark.parametrize("columns", [40, 80, 140])

@@ -12,7 +12,7 @@ from useralign.memory import Past
 
 
 def test_a_session_is_kept_to_what_was_said(pool: Pool) -> None:
-    session = Session(pool, budget=2, epsilon=None, shown=3)
+    session = Session(pool, budget=2, epsilon=None, per_screen=3)
     for _ in range(2):
         pair = session.ask()
         assert pair is not None

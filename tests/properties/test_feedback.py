@@ -19,7 +19,7 @@ relaxed = settings(max_examples=40, deadline=None)
 def begin(size: tuple[int, int, int], method: str, shown: int) -> ua.Session:
     names = [f"answer {k}" for k in range(size[0])]
     pool = ua.Pool("Which?", names, gaussian_features(*size), normalise="none")
-    return ua.Session(pool, method, seed=size[2], shown=shown, budget=60)
+    return ua.Session(pool, method, seed=size[2], per_screen=shown, budget=60)
 
 
 def say(session: ua.Session, move: str) -> bool:
@@ -107,7 +107,7 @@ def test_what_will_not_do_is_not_recommended(
     session = begin(size, "useralign", shown)
     for move in talk:
         say(session, move)
-        rejected = {k for a in session.answers if a.kind == "neither" for k in a.shown}
+        rejected = {k for a in session.answers if a.kind == "neither" for k in a.candidates}
         if len(rejected) < len(session.pool):
             assert session.best.index not in rejected
             asked = session.ask()

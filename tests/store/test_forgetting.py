@@ -50,7 +50,7 @@ def test_a_grown_pool_takes_its_pictures_along(store: Store, tmp_path: Path) -> 
         screen = live.create(pool_id, ME, {"seed": 1})
         present = live.session(screen.session_id, ME).pool
         blue = painted(tmp_path, "blue")[0]
-        live.grow(screen.session_id, ME, 0, present.joined([blue], [[0.0, 1.0]]))
+        live.grow(screen.session_id, ME, 0, present.extended([blue], [[0.0, 1.0]]))
         ids.append(screen.session_id)
     assert (count(store, media), count(store, pools)) == (3, 3)
     live.forget(ids[0], ME)
@@ -64,7 +64,7 @@ def test_forgetting_sessions_leaves_the_rest(store: Store, pool: Pool) -> None:
     for who in (ME, OTHER):
         store.persons.visit(who, 0.0)
         screen = live.create(store.pools.add(pool, who), who, {"seed": 1})
-    grown = pool.joined(["new"], pool.raw_features[:1] + 1.0)
+    grown = pool.extended(["new"], pool.raw_features[:1] + 1.0)
     mine = live.create(store.pools.add(pool, ME), ME, {"seed": 1})
     live.grow(mine.session_id, ME, 0, grown)
     store.persons.allow(ME, remember=True, share=False)

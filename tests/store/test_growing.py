@@ -37,7 +37,7 @@ def larger(pool: Pool, number: int = 3, seed: int = 0) -> Pool:
     rows = np.random.default_rng([7, seed]).normal(size=(number, pool.dimension))
     start = len(pool)
     new = [Candidate(f"new {seed} {k}", id=f"n{start + k}", source="grown") for k in range(number)]
-    return pool.joined(new, rows)
+    return pool.extended(new, rows)
 
 
 def grow(live: Interactions, screen: Screen, pool: Pool) -> Screen:
@@ -221,7 +221,7 @@ def test_pictures(live: Interactions, store: Store, tmp_path: Path) -> None:
     pool_id = store.pools.add(Pool("Draw.", [picture(k) for k in range(4)], rows[:4]))
     screen = live.create(pool_id, ME, {"seed": 1})
     kept = live.session(screen.session_id, ME).pool
-    screen = grow(live, screen, kept.joined([picture(4), picture(5)], rows[4:]))
+    screen = grow(live, screen, kept.extended([picture(4), picture(5)], rows[4:]))
     session = live.session(screen.session_id, ME)
     assert all(c.image is None for c in session.pool)
     shades = [store.media.get(c.meta["media"]).id for c in session.pool]

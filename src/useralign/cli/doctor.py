@@ -53,8 +53,8 @@ def findings() -> list[Finding]:
 
 def _base() -> list[Finding]:
     from useralign import __version__
+    from useralign.files import cache_dir
     from useralign.geometry import kernel
-    from useralign.paths import cache_dir
 
     compiled = kernel.name() == "compiled"
     return [

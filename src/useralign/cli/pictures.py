@@ -18,8 +18,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from useralign.files import write_atomically
-from useralign.paths import cache_dir
+from useralign.files import cache_dir, write_atomically
 
 if TYPE_CHECKING:
     from rich.console import Console

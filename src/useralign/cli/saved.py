@@ -7,8 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from useralign.errors import FileFormatError
-from useralign.files import read_json, write_json
-from useralign.paths import cache_dir
+from useralign.files import cache_dir, read_json, write_json
 from useralign.pool import Pool
 from useralign.session import Session
 

@@ -74,7 +74,7 @@ def plain(session: Session) -> list[dict[str, Any]]:
 def _entry(session: Session, answer: Answer) -> dict[str, Any]:
     if answer.kind == "remark":
         return {"kind": "remark", "text": answer.text}
-    shown = [session.pool[k].label for k in answer.shown]
+    shown = [session.pool[k].label for k in answer.candidates]
     entry: dict[str, Any] = {"kind": answer.kind, "first": shown[0], "second": shown[1]}
     if answer.others:
         entry["shown"] = shown

@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
-from useralign import tomls
 from useralign.errors import FileFormatError, OptionError
+from useralign.files import parse_toml
 from useralign.lab.cells import CellSpec, embedder_of
 from useralign.lab.plan_checks import check_plan, domain_trouble, usable_domains
 from useralign.users import user_kind
@@ -203,7 +203,7 @@ def read_plan(source: str | Path) -> Plan:
 def parse_plan(text: str, where: str = "plan") -> Plan:
     """Read a plan from the text of a TOML file; `where` is its name in messages."""
     help_ = "the plans that come with useralign show every key"
-    plan = tomls.parse(Plan, text, where, check=check_plan, help_=help_)
+    plan = parse_toml(Plan, text, where, check=check_plan, help_=help_)
     plan._text = text
     return plan
 

@@ -94,9 +94,9 @@ class Past:
         for answer in answers:
             wins += answer.wins
             if answer.kind == "equal":
-                ties += combinations(answer.shown, 2)
+                ties += combinations(answer.candidates, 2)
             elif answer.kind == "neither":
-                dislikes += answer.shown
+                dislikes += answer.candidates
         return over(pool, wins, ties, dislikes, person)
 
     def continues(self, other: Past) -> bool:

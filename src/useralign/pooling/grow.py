@@ -26,9 +26,9 @@ import numpy as np
 
 from useralign.checks import is_finite, whole
 from useralign.errors import ModelUnavailableError, OptionError, UseralignError
+from useralign.files import cache_dir
 from useralign.models.embedders import embedder_for
 from useralign.models.generators.base import Usage
-from useralign.paths import cache_dir
 from useralign.pool import Candidate
 from useralign.pooling.desk import Desk
 from useralign.pooling.events import Event

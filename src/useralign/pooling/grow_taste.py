@@ -49,11 +49,11 @@ def taste_of(session: Session, examples: int = EXAMPLES) -> Taste:
     """
     won, lost, seen = Counter[int](), Counter[int](), Counter[int]()
     for answer in session.answers:
-        seen.update(answer.shown)
+        seen.update(answer.candidates)
         won.update({winner for winner, _ in answer.wins})
         lost.update({loser for _, loser in answer.wins})
         if answer.kind == "neither":
-            lost.update(answer.shown)
+            lost.update(answer.candidates)
     score = _standardised(session.scores)
     appeal = {k: float(score[k]) + (won[k] - lost[k]) / seen[k] for k in seen}
     # Equal ones in the order of the pool, so that the same answers give the same examples.

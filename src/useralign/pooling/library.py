@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from useralign.errors import FileFormatError, OptionError
-from useralign.paths import cache_dir
+from useralign.files import cache_dir
 from useralign.pool import Candidate, Pool
 from useralign.pooling.features import Features, normalisation
 from useralign.pooling.keys import pool_key, question_key
@@ -87,7 +87,7 @@ class Library:
             )
         candidates = [self._kept(candidate, key) for candidate in pool]
         baseline = self._kept(pool.baseline, key) if pool.baseline else None
-        kept = pool.of(candidates, baseline)
+        kept = pool.with_candidates(candidates, baseline)
         return kept.save(self.folder / f"{key}.json")
 
     def _kept(self, candidate: Candidate, key: str) -> Candidate:

@@ -16,11 +16,11 @@ from useralign.errors import (
     ModelUnavailableError,
     OptionError,
 )
+from useralign.files import cache_dir
 from useralign.models.embedders import embedder_for
 from useralign.models.generators.base import Generator
 from useralign.models.generators.choose import default_name, generator_for
 from useralign.models.generators.waiting import wait_for
-from useralign.paths import cache_dir
 from useralign.pooling.desk import Desk
 from useralign.pooling.features import Features
 from useralign.pooling.journal import Journal, digest

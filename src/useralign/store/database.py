@@ -23,7 +23,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
 
 from useralign import registry
 from useralign.errors import MissingExtraError, OptionError, StoreError
-from useralign.paths import data_dir
+from useralign.files import data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

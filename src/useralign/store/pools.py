@@ -128,4 +128,4 @@ def _with_media(pool: Pool) -> tuple[Pool, list[media.Media]]:
     baseline = None if pool.baseline is None else kept(pool.baseline)
     if not pictures:
         return pool, []
-    return pool.of(candidates, baseline), list(pictures.values())
+    return pool.with_candidates(candidates, baseline), list(pictures.values())

@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from useralign import domains, tomls
+from useralign import domains
 from useralign.errors import FileFormatError, OptionError
+from useralign.files import parse_toml
 from useralign.methods import method_for
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ def read_design(path: str | Path) -> Design:
 def parse_design(text: str, where: str = "study file") -> Design:
     """Read a design from the text of a TOML file; `where` is its name in messages."""
     help_ = "`useralign study init` shows every key"
-    return tomls.parse(Design, text, where, check=_check_names, help_=help_)
+    return parse_toml(Design, text, where, check=_check_names, help_=help_)
 
 
 def _check_names(design: Design) -> None:

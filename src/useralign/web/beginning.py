@@ -66,7 +66,7 @@ def again(live: Interactions, session_id: str, owner: str) -> dict[str, Any]:
         "options": old.method.options(),
         "epsilon": old.epsilon,
         "budget": old.budget,
-        "shown": old.shown,
+        "shown": old.per_screen,
         "seed": None,
         "rank": page.get("rank", False),
         "fresh": page.get("fresh", False),

@@ -90,7 +90,7 @@ def draw(session: Session) -> Map:
     """
     flat, axes = plane(session.pool.features)
     places, middle = _fitted(flat)
-    met = {k for answer in session.answers for k in answer.shown}
+    met = {k for answer in session.answers for k in answer.candidates}
     viable = {candidate.index for candidate in session.viable}
     best = session.best.index
     sizes = _sizes(session.scores)

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from useralign.domains.drawing.recipe import Recipe
-from useralign.files import write_atomically
+from useralign.files import cache_dir, write_atomically
 from useralign.models.embedders.checks import need
-from useralign.paths import cache_dir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

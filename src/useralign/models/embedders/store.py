@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from useralign.paths import cache_dir
+from useralign.files import cache_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from useralign.errors import FileFormatError
-from useralign.files import read_json, write_atomically
+from useralign.files import cache_dir, read_json, write_atomically
 from useralign.models.generators.base import Generator, Picture, Text, TextRequest, plain
-from useralign.paths import cache_dir
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

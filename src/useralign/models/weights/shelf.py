@@ -9,11 +9,11 @@ import shutil
 from typing import TYPE_CHECKING
 
 from useralign.errors import ModelUnavailableError
+from useralign.files import cache_dir
 from useralign.models.weights import hub, wheels
 from useralign.models.weights.entries import Weights, catalogue, find
 from useralign.models.weights.lock import locked
 from useralign.models.weights.progress import Silent, megabytes
-from useralign.paths import cache_dir
 
 if TYPE_CHECKING:
     from pathlib import Path

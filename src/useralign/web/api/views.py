@@ -90,7 +90,7 @@ def session_out(screen: Screen, session: Session) -> SessionOut:
         method=session.method.name,
         epsilon=session.epsilon,
         budget=session.budget,
-        shown=session.shown,
+        shown=session.per_screen,
         seed=session.seed,
         comparison=comparison_out(screen, session),
     )
@@ -113,7 +113,7 @@ def result_out(screen: Screen, session: Session) -> ResultOut:
         transcript=[
             Told(
                 kind=answer.kind,
-                shown=[label[k] for k in answer.shown],
+                shown=[label[k] for k in answer.candidates],
                 winner=None if answer.winner is None else label[answer.winner],
             )
             for answer in session.answers
