@@ -45,7 +45,7 @@ def hold(
     console.print(clean(session.pool.question), style="bold", highlight=False, markup=False)
     console.print(f"Answering: {clean(name)}\n", style="dim", markup=False, highlight=False)
     for answer in simulate(session, user, rank=rank):
-        order = answer.order or sorted(answer.shown, key=lambda k: k != answer.winner)
+        order = answer.order or sorted(answer.candidates, key=lambda k: k != answer.winner)
         for position, index in enumerate(order):
             _line(console, session.cost, position, session.pool[index], rank=rank)
         between()
