@@ -2,8 +2,8 @@
 
 The files under `v0` were written by version 0.1.0, from before the tree was put in order. They
 prove that later versions compute the same, and still read what it wrote. So they are made anew
-only when results are meant to change, and then only those parts; what an old version saved
-(`saved`, `database`) is never made anew, but a new folder put beside it.
+only when results are meant to change, and then only those parts. What that version saved, see
+`make_saved`, is never made anew.
 """
 
 from __future__ import annotations

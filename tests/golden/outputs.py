@@ -9,6 +9,7 @@ import json
 import lzma
 import os
 import runpy
+import shutil
 import subprocess
 import sys
 import urllib.request
@@ -184,3 +185,76 @@ def served(address: str) -> Any:
 def packed(name: str) -> Any:
     """Return the value of a packed file of the golden data."""
     return json.loads(lzma.decompress((DATA / name).read_bytes()))
+
+
+def session(folder: Path, name: str) -> dict[str, Any]:
+    """Return what a saved session says, and the screens that follow if the first always wins."""
+    pool = "texts" if name == "ended" else "features"
+    loaded = ua.Session.load(
+        folder / f"session-{name}.json", ua.Pool.load(folder / f"pool-{pool}.json")
+    )
+    state = {
+        "best": loaded.best.index,
+        "bound": loaded.bound,
+        "cost": loaded.cost,
+        "scores": [float(score) for score in loaded.scores],
+        "answers": len(loaded.answers),
+    }
+    screens: list[list[int]] = []
+    while (comparison := loaded.ask()) is not None and len(screens) < 5:
+        screens.append([candidate.index for candidate in comparison.candidates])
+        loaded.tell(comparison.first)
+    return state | {"screens": screens, "best_at_last": loaded.best.index}
+
+
+def kept(folder: Path) -> dict[str, Any]:
+    """Return what commands say of a kept session and of memories, in copies of their files."""
+    shutil.copytree(DATA / "saved", folder, dirs_exist_ok=True)
+    memories = {name: str(folder / f"{name}.json") for name in ("memory", "memory-people")}
+    recall = (WEEKEND, "--persona", "PartyOnPennies", "--method", "frugal", "--budget", "4", *TEXT)
+    resumed = said("ask", "--resume", str(folder / "ask.json"), "--no-memory")
+    del resumed["saved"]  # where the copy is
+    return {
+        "resumed": resumed,
+        "shown": {name: said("memory", "show", path) for name, path in memories.items()},
+        "recalled": said("ask", *recall, "--memory", memories["memory"]),
+    }
+
+
+def call(address: str, key: str, path: str, body: Any = None) -> Any:
+    """Send a request to the HTTP API with a key, and return the value of the reply."""
+    request = urllib.request.Request(  # noqa: S310 - of this machine
+        address + path,
+        None if body is None else json.dumps(body).encode(),
+        {"Authorization": f"Bearer {key}", "Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request) as reply:  # noqa: S310
+        return json.load(reply)
+
+
+def answer(address: str, key: str, name: str, **body: Any) -> Any:
+    """Answer the screen of a session, with its candidate of the least index unless told else."""
+    screen = call(address, key, f"/api/sessions/{name}/comparison")
+    if screen["finished"] is not None:
+        return screen
+    least = min(candidate["index"] for candidate in screen["candidates"])
+    body = {"step": screen["step"], **(body or {"winner": least})}
+    return call(address, key, f"/api/sessions/{name}/answers", body)
+
+
+def stored(address: str, key: str, name: str) -> list[Any]:
+    """Return a stored session, its screen, two more answered, and its result."""
+    place = f"/api/sessions/{name}"
+    state = [call(address, key, place + part) for part in ("", "/comparison")]
+    more = [answer(address, key, name) for _ in range(2)]
+    return [*state, *more, call(address, key, f"{place}/result")]
+
+
+def study(slug: str, database: str, folder: Path) -> dict[str, Any]:
+    """Return the status, the results and the exported files of a study."""
+    where = (slug, "--database", database)
+    value = {"status": said("study", "status", *where), "results": said("study", "results", *where)}
+    for form in ("csv", "jsonl"):
+        said("study", "export", *where, "--out", str(folder), "--format", form, "--payments")
+    files = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())}
+    return value | {"files": files}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import lzma
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 
 import useralign as ua
 from tests.golden import outputs
-from tests.golden.outputs import ASKS, DATA, VISUAL_ASKS, alike
+from tests.golden.outputs import ASKS, DATA, VISUAL_ASKS, alike, said
 
 
 @cache
@@ -72,12 +74,51 @@ def test_a_comparison_of_methods_has_the_same_bytes(tmp_path: Path) -> None:
     assert outputs.texts(tmp_path) == golden("bench.json")
 
 
+@pytest.mark.parametrize("name", ["useralign", "frugal", "ended", "every"])
+def test_saved_sessions_and_pools_go_on(name: str) -> None:
+    alike(outputs.session(DATA / "saved", name), golden("saved/sessions.json")[name])
+
+
+def test_kept_sessions_and_memories_go_on(tmp_path: Path) -> None:
+    alike(outputs.kept(tmp_path), golden("saved/commands.json"))
+
+
+def test_study_files(tmp_path: Path) -> None:
+    where = ("--database", f"sqlite:///{tmp_path / 'new.db'}")
+    added = said("study", "add", str(DATA / "saved" / "study.toml"), *where)
+    assert added == {"slug": "small", "cells": 4, "places": 2}
+    said("study", "init", str(tmp_path / "study.toml"))
+    here, paper = (
+        tomllib.loads(path.read_text(encoding="utf-8"))
+        for path in (tmp_path / "study.toml", DATA / "saved" / "study-paper.toml")
+    )
+    assert here == paper
+
+
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("golden")
-    with outputs.serving(f"sqlite:///{folder / 'golden.db'}") as where:
+def database(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a copy of the database that version 0.1.0 wrote."""
+    path = tmp_path_factory.mktemp("golden") / "golden.db"
+    path.write_bytes(lzma.decompress((DATA / "golden.db.xz").read_bytes()))
+    return f"sqlite:///{path}"
+
+
+def test_a_study_half_way(database: str, tmp_path: Path) -> None:
+    here = outputs.study(golden("database.json")["slug"], database, tmp_path)
+    alike(here, golden("database.json")["study"])
+
+
+@pytest.fixture(scope="module")
+def address(database: str) -> Iterator[str]:
+    with outputs.serving(database) as where:
         yield where
 
 
 def test_the_description_of_the_http_api(address: str) -> None:
     assert outputs.served(f"{address}/openapi.json") == golden("openapi.json")
+
+
+def test_stored_sessions_go_on_over_http(address: str) -> None:
+    key = golden("database.json")["key"]
+    for name, state in golden("database.json")["sessions"].items():
+        alike(outputs.stored(address, key, name), state)
