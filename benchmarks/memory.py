@@ -19,8 +19,7 @@ import numpy as np
 from tests.users.population import population
 
 from useralign import Candidate, Pool, Session, domains
-from useralign.memory import Memory, Past, fit
-from useralign.memory.recorded import pasts_over
+from useralign.memory import Memory, PastSession, fit, past_sessions
 from useralign.methods.frugal import Frugal
 from useralign.models.embedders import embedder_for
 from useralign.users import People
@@ -138,7 +137,7 @@ def others() -> None:
             pasts = []
             for n in range(PEOPLE):
                 pool, worth = world.person("alike", same, 1000 * number + n)
-                pasts.append(Past.of(play(pool, worth, None, n)[0], str(n)))
+                pasts.append(PastSession.from_session(play(pool, worth, None, n)[0], str(n)))
             memory = fit(pasts)
             gains.append(memory.populations[0].gain or 0.0)
             for kind in ("alike", "reversed", "unrelated"):
@@ -209,8 +208,11 @@ def personas() -> None:
         table(f"{name}: four earlier questions of the same persona, by likeness", rows)
 
 
-def _earlier(pools: list[Pool], wish: Array, n: int) -> list[Past]:
-    return [Past.of(play(pool, pool.features @ wish, None, n)[0], str(n)) for pool in pools]
+def _earlier(pools: list[Pool], wish: Array, n: int) -> list[PastSession]:
+    return [
+        PastSession.from_session(play(pool, pool.features @ wish, None, n)[0], str(n))
+        for pool in pools
+    ]
 
 
 def recorded() -> None:
@@ -231,7 +233,7 @@ def recorded() -> None:
         out = names[group : group + PEOPLE // 4]
         memories = {}
         for name, known in records.items():
-            memories[name] = fit(p for p in pasts_over(known, pool) if p.person not in out)
+            memories[name] = fit(p for p in past_sessions(known, pool) if p.person not in out)
         for n in range(group, group + PEOPLE // 4):
             rows["without"].append(play(pool, crowd.utilities[n], None, n)[1])
             for name, memory in memories.items():
@@ -254,7 +256,7 @@ def duration() -> None:
             wins = [(a, b) if worth[a] > worth[b] else (b, a) for a, b in pairs]
             z = features / np.sqrt(dimension)
             keys = tuple(candidate.text for candidate in pool)
-            pasts.append(Past(str(n), "Which?", "drawn", keys, z, tuple(wins)))
+            pasts.append(PastSession(str(n), "Which?", "drawn", keys, z, tuple(wins)))
         start = time.process_time()
         memory = fit(pasts)
         middle = time.process_time()

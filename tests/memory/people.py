@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from useralign import Candidate, Pool
 from useralign.answers import Answer
-from useralign.memory import Past
+from useralign.memory import PastSession
 
 Array = NDArray[np.float64]
 
@@ -55,16 +55,16 @@ class Crowd:
         features = self.pool.raw_features
         return np.asarray(features @ taste + self.popularity)
 
-    def past(self, number: int, answers: int, taste: Array | None = None) -> Past:
+    def past(self, number: int, answers: int, taste: Array | None = None) -> PastSession:
         draw = np.random.default_rng([number, 5])
         utilities = self.utilities(self.taste(draw) if taste is None else taste)
         told = []
         for _ in range(answers):
             a, b = (int(k) for k in draw.choice(len(utilities), 2, replace=False))
             told.append(Answer(a, b, a if utilities[a] > utilities[b] else b))
-        return Past.said(self.pool, told, f"p{number}")
+        return PastSession.from_answers(self.pool, told, f"p{number}")
 
-    def pasts(self, people: int, answers: int) -> list[Past]:
+    def pasts(self, people: int, answers: int) -> list[PastSession]:
         return [self.past(number, answers) for number in range(people)]
 
 

@@ -9,15 +9,14 @@ import pytest
 
 from tests.memory.people import Crowd, cosine
 from tests.users.population import population
-from useralign.memory import Past, Population, fit
+from useralign.memory import PastSession, Population, fit, past_sessions
 from useralign.memory.belief import condensed
-from useralign.memory.fit import FEW
-from useralign.memory.past import standard
-from useralign.memory.recorded import clear, pasts_of
+from useralign.memory.learning import FEW
+from useralign.memory.past import clear_pairs, standardised
 from useralign.users import People
 
 
-def learnt(pasts: list[Past]) -> Population:
+def learnt(pasts: list[PastSession]) -> Population:
     (found,) = fit(pasts).populations
     return found
 
@@ -43,7 +42,7 @@ def test_popularity_is_recovered_and_shrinks_with_the_count() -> None:
     many, few = learnt(crowd.pasts(40, 10)), learnt(crowd.pasts(3, 2))
     keys = [f"dish {k}" for k in range(12)]
     # what candidates are worth to everybody, whether by features or not
-    worth = many.popularity(keys) + standard(crowd.pool) @ many.belief.mean
+    worth = many.popularity(keys) + standardised(crowd.pool) @ many.belief.mean
     truth = crowd.popularity + crowd.pool.raw_features @ crowd.mean
     assert cosine(worth - worth.mean(), truth - truth.mean()) > 0.8
     assert np.ptp(many.popularity(keys)) > 2 * np.ptp(few.popularity(keys))
@@ -61,7 +60,7 @@ def test_people_with_nothing_in_common_are_no_help() -> None:
     found = learnt([crowd.past(n, 6) for n in range(12)])
     assert found.gain is not None
     if found.gain <= 0:
-        assert not found.speaks
+        assert not found.informative
         assert fit([crowd.past(n, 6) for n in range(12)]).prior_for(crowd.pool) is None
     assert found.gain < 0.02
 
@@ -69,14 +68,14 @@ def test_people_with_nothing_in_common_are_no_help() -> None:
 def test_too_few_people_to_leave_one_out() -> None:
     found = learnt(Crowd.draw().pasts(FEW - 1, 8))
     assert found.gain is None
-    assert found.speaks
+    assert found.informative
 
 
 def test_nobody() -> None:
     memory = fit([])
     assert not memory
     assert memory.prior_for(Crowd.draw().pool) is None
-    said_nothing = Past.said(Crowd.draw().pool, [])
+    said_nothing = PastSession.from_answers(Crowd.draw().pool, [])
     assert not fit([said_nothing])
 
 
@@ -115,10 +114,10 @@ def test_recorded_people(tmp_path_factory: pytest.TempPathFactory) -> None:
     crowd = population(people=20, items=16, dimension=4, rank=1, pairs=12)
     folder = crowd.write(tmp_path_factory.mktemp("people"))
     people = People.read(folder)
-    pasts = pasts_of(people)
+    pasts = past_sessions(people)
     assert [past.person for past in pasts] == people.names
     assert all(past.ties for past in pasts)
-    memory = fit(pasts_of(people.without("p0")))
+    memory = fit(past_sessions(people.without("p0")))
     prior = memory.prior_for(people.pool())
     assert prior is not None
     assert prior.mean is not None
@@ -129,11 +128,11 @@ def test_recorded_people(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 def test_ratings_become_clear_pairs() -> None:
-    pairs = clear({0: 1.0, 1: 2.0, 2: 3.0, 3: 4.0, 4: 4.0})
+    pairs = clear_pairs({0: 1.0, 1: 2.0, 2: 3.0, 3: 4.0, 4: 4.0})
     assert (4, 1) in pairs
     assert all(a > b for a, b in pairs)
-    assert clear({0: 3.0, 1: 3.0}) == []
-    assert clear({0: 3.0}) == []
+    assert clear_pairs({0: 3.0, 1: 3.0}) == []
+    assert clear_pairs({0: 3.0}) == []
 
 
 def test_condensing_keeps_what_it_can() -> None:

@@ -12,8 +12,7 @@ import pytest
 from tests.memory.people import Crowd, cosine
 from useralign import FileFormatError, Pool, Session
 from useralign.answers import Answer
-from useralign.memory import Memory, Past, fit
-from useralign.memory.describing import describe, summary
+from useralign.memory import Memory, PastSession, describe, fit, summary
 
 
 def expected(memory: Memory, pool: Pool) -> Any:
@@ -54,7 +53,7 @@ def test_own_answers_outweigh_other_people() -> None:
 
 def test_a_candidate_met_before_keeps_its_place() -> None:
     pool = Pool("?", ["Soup", "Rice", "Pie"], np.zeros((3, 2)), embedder="test")
-    told = Past.said(pool, [Answer(0, 2, 2), Answer(1, 2, 2), Answer(0, 1, 1)])
+    told = PastSession.from_answers(pool, [Answer(0, 2, 2), Answer(1, 2, 2), Answer(0, 1, 1)])
     new = Pool("?", ["New", "Soup", "Pie"], np.eye(3, 2), embedder="test")
     prior = Memory((told,)).prior_for(new)
     assert prior is not None
@@ -188,11 +187,11 @@ def test_long_sessions_are_thinned_and_not_refused() -> None:
 
 def test_dislikes_and_ties_count() -> None:
     pool = Crowd.draw().pool
-    told = Past("me", "Which?", "test", ("a", "b"), np.eye(2, 8), dislikes=(0,))
+    told = PastSession("me", "Which?", "test", ("a", "b"), np.eye(2, 8), dislikes=(0,))
     prior = Memory((told,)).prior_for(pool)
     assert prior is not None
     assert prior.mean is not None
     assert prior.mean[0] < 0
-    tied = Past("me", "Which?", "test", ("a", "b"), np.eye(2, 8), ties=((0, 1),))
+    tied = PastSession("me", "Which?", "test", ("a", "b"), np.eye(2, 8), ties=((0, 1),))
     prior = Memory((tied,)).prior_for(pool)
     assert prior is not None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from useralign.memory import Memory, Past
+    from useralign.memory import Memory, PastSession
     from useralign.methods import Method
     from useralign.methods.frugal.prior import Prior
     from useralign.pool import Pool
@@ -31,8 +31,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else."
 @app.command()
 def show(file: File, as_json: AsJson = False) -> None:
     """Say what a memory file holds: your sessions, what they lean to, what others brought."""
-    from useralign.memory import Memory
-    from useralign.memory.describing import describe, summary
+    from useralign.memory import Memory, describe, summary
 
     memory = Memory.load(file)
     if as_json:
@@ -89,8 +88,7 @@ def fit_(
     as_json: AsJson = False,
 ) -> None:
     """Learn from recorded people and from your saved sessions, into a memory file."""
-    from useralign.memory import Memory
-    from useralign.memory.describing import describe, summary
+    from useralign.memory import Memory, describe, summary
 
     memory = Memory.load(out) if out.exists() else Memory()
     folders = [source for source in sources if source.is_dir()]
@@ -148,38 +146,25 @@ def remember(path: Path, session: Session) -> None:
 
     A session that went on after it was remembered takes the place of its beginning.
     """
-    from useralign.memory import Memory, Past
+    from useralign.memory import Memory
 
     memory = Memory.load(path) if path.exists() else Memory()
-    past = Past.of(session)
-    if len(past):
-        _with_pasts(memory, [past]).save(path)
+    longer = memory.with_session(session)
+    if longer is not memory:
+        longer.save(path)
 
 
 def _with_sessions(memory: Memory, files: Iterable[Path]) -> Memory:
     from useralign.cli.saved import Saved
     from useralign.errors import OptionError
     from useralign.files import read_json
-    from useralign.memory import Past
 
-    pasts = []
     for file in files:
         session = Saved(file).read()
         if str(read_json(file).get("answered_by")).startswith("simulated"):
             raise OptionError(f"{file}: a simulated person answered; give sessions of your own")
-        pasts.append(Past.of(session))
-    return _with_pasts(memory, pasts)
-
-
-def _with_pasts(memory: Memory, pasts: Iterable[Past]) -> Memory:
-    """Return the memory with more sessions; one that is there already is not doubled."""
-    from useralign.memory import Memory
-
-    own = list(memory.own)
-    for past in pasts:
-        own = [before for before in own if not past.continues(before)]
-        own.append(past)
-    return Memory(tuple(own), memory.populations)
+        memory = memory.with_session(session)
+    return memory
 
 
 def _with_people(memory: Memory, folders: Iterable[Path], embedder: str | None) -> Memory:
@@ -187,21 +172,19 @@ def _with_people(memory: Memory, folders: Iterable[Path], embedder: str | None) 
 
     What was learnt before about the same features makes room for it.
     """
-    from useralign.memory import Memory, fit
-    from useralign.memory.past import named
-    from useralign.memory.recorded import pasts_of
+    from dataclasses import replace
+
+    from useralign.memory import fit, past_sessions
     from useralign.users.recorded import People
 
-    pasts: list[Past] = []
-    for folder in folders:
-        for past in pasts_of(People.read(folder), embedder=embedder):
-            pasts += named([past], f"{folder}: {past.person}")
-    learnt = fit(pasts).populations
-    spaces = {known.space for known in learnt}
-    kept = [known for known in memory.populations if known.space not in spaces]
-    return Memory(memory.own, (*kept, *learnt))
+    pasts = [
+        replace(past, person=f"{folder}: {past.person}")
+        for folder in folders
+        for past in past_sessions(People.read(folder), embedder=embedder)
+    ]
+    return memory.with_populations(fit(pasts).populations)
 
 
-def _line(past: Past) -> str:
+def _line(past: PastSession) -> str:
     asked = " ".join(past.question.split()) or "(no question)"
     return f"{asked[:60]}, {len(past)} answers"

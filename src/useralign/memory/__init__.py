@@ -1,8 +1,15 @@
 """Memory: earlier sessions, a person's own and other people's, make the next one shorter."""
 
-from useralign.memory.fit import fit
-from useralign.memory.memory import Memory
-from useralign.memory.past import Past
-from useralign.memory.population import Population
+from useralign.memory.learning import fit
+from useralign.memory.memory import Memory, Population, describe, summary
+from useralign.memory.past import PastSession, past_sessions
 
-__all__ = ["Memory", "Past", "Population", "fit"]
+__all__ = [
+    "Memory",
+    "PastSession",
+    "Population",
+    "describe",
+    "fit",
+    "past_sessions",
+    "summary",
+]

@@ -1,30 +1,181 @@
-"""A belief about a taste: a normal distribution of theta, and what candidates are worth besides.
+"""A belief about a taste, and what the answers of many people say about it.
 
     u_k = <z_k, theta> + b_k + r_k
 
 with theta normal, b_k the same for everybody, r_k normal and the person's own. An answer to a
-comparison is the sign of a difference of utilities plus standard normal noise.
+comparison is the sign of a difference of utilities plus standard normal noise: it places the
+linear observation `<row, theta> + b[better] - b[worse]` in an interval. The observations of many
+people stand side by side in arrays; shorter lists are padded with observations without an effect.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from useralign.methods.frugal.ep import Sites, propagate
+from useralign.methods.frugal.ep import Likelihoods, Sites, propagate
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
-    from useralign.memory.design import Design
+    from useralign.memory.past import PastSession
 
     Array = NDArray[np.float64]
+    Indices = NDArray[np.intp]
+    Observation = tuple[Array, tuple[int, ...], tuple[float, float]]
 
 RANK = 8  # directions in which people differ more than in others, at most
-CARRY = 0.7  # of a person's taste, how much one question tells about another
-SAME = 0.9  # and how much about the same question at another time
+CARRY = 0.7  # correlation of a person's taste between two questions
+SAME = 0.9  # and between two sessions about the same question
+MOST = 60  # observations per person; of more, the newest count
+TIE = 0.5  # utilities that differ by less, in units of the noise, are called equal
+LAPSE = 0.02  # probability of a slip
+
+
+@dataclass(frozen=True, slots=True)
+class Observations:
+    """Observations of N people, at most T each.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (N, T, d)
+        Coefficients of theta.
+    better, worse : ndarray of int, shape (N, T)
+        Indices of the candidates in `keys`; `len(keys)` stands for none.
+    own : ndarray, shape (N, T, T)
+        How many candidates two observations have in common, with signs.
+    session : ndarray of int, shape (N, T)
+        Number of the session within the person's; -1 where there is no observation.
+    question : ndarray of int, shape (N, T)
+        Number of the question.
+    low, high : ndarray, shape (N, T)
+        The intervals.
+    touched : ndarray of int, shape (N,)
+        How many different candidates each person's answers are about.
+    keys : tuple of str
+        Candidates whose popularity is of interest.
+    """
+
+    rows: Array
+    better: Indices
+    worse: Indices
+    own: Array
+    session: Indices
+    question: Indices
+    low: Array
+    high: Array
+    touched: Indices
+    keys: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def count(self) -> int:
+        """How many observations there are in all."""
+        return int((self.session >= 0).sum())
+
+    def subset(self, people: Indices) -> Observations:
+        """Return some of the people."""
+        names = [field.name for field in fields(self) if field.name != "keys"]
+        return replace(self, **{name: getattr(self, name)[people] for name in names})
+
+    def centre(self, mean: Array, popularity: Array) -> Array:
+        """Return the means of the observations, shape (N, T)."""
+        worth = np.append(popularity, 0.0)
+        result: Array = self.rows @ mean + worth[self.better] - worth[self.worse]
+        return result
+
+    def likelihoods(self, centre: Array) -> Likelihoods:
+        """Return the likelihoods of the intervals, for a noise of 1."""
+        lapse = np.where(self.session >= 0, LAPSE, 0.0)
+        return Likelihoods(self.low - centre, self.high - centre, np.ones_like(lapse), lapse)
+
+    def kinship(self, carry: float, same: float) -> Array:
+        """Return how much of a taste two observations share, shape (N, T, T).
+
+        All of it within a session, `same` between two about the same question, and `carry`
+        between any other two of a person.
+        """
+        one = self.session[:, :, None] == self.session[:, None, :]
+        alike = self.question[:, :, None] == self.question[:, None, :]
+        return np.where(one, 1.0, np.where(alike, same, carry))
+
+
+def observe(people: Sequence[Sequence[PastSession]], keys: Sequence[str] = ()) -> Observations:
+    """Stack the sessions of people, all of one space.
+
+    Parameters
+    ----------
+    people : sequence of sequence of PastSession
+        The sessions of each person, oldest first.
+    keys : sequence of str
+        Candidates whose popularity is of interest.
+    """
+    number = {key: n for n, key in enumerate(keys)}
+    questions = {past.question: n for n, past in enumerate(p for one in people for p in one)}
+    lists = [_observations(pasts, number, questions) for pasts in people]
+    count, length = len(lists), max(1, *(len(one) for one in lists))
+    dimension = people[0][0].features.shape[1]
+    rows = np.zeros((count, length, dimension))
+    whole = np.full((count, length, 6), [len(keys), len(keys), -1, -1, -1, -1], dtype=np.intp)
+    limits = np.tile(np.array([-np.inf, np.inf]), (count, length, 1))
+    for n, one in enumerate(lists):
+        for t, (row, indices, limit) in enumerate(one):
+            rows[n, t], whole[n, t], limits[n, t] = row, indices, limit
+    better, worse, session, question, first, second = np.moveaxis(whole, 2, 0)
+    touched = np.array([len({*first[n], *second[n]} - {-1}) for n in range(count)])
+    own = _common(first, second)
+    low, high = limits[..., 0], limits[..., 1]
+    return Observations(
+        rows, better, worse, own, session, question, low, high, touched, tuple(keys)
+    )
+
+
+def recurring(people: Sequence[Sequence[PastSession]], most: int = 1000) -> list[str]:
+    """List the candidates that at least two people met, the most frequent first."""
+    met = (dict.fromkeys(key for past in pasts for key in past.keys) for pasts in people)
+    counts = Counter(key for keys in met for key in keys)
+    return [key for key, count in counts.most_common(most) if count > 1]
+
+
+def _observations(
+    pasts: Sequence[PastSession], number: Mapping[str, int], questions: Mapping[str, int]
+) -> list[Observation]:
+    """List (row, (better, worse, session, question, own first, own second), interval)."""
+    observations: list[Observation] = []
+    own_index: dict[str, int] = {}
+    none = len(number)
+    for session, past in enumerate(pasts):
+        here = session, questions[past.question]
+        index = [number.get(key, none) for key in past.keys]
+        own = [own_index.setdefault(key, len(own_index)) for key in past.keys]
+        answers: list[Observation] = []
+        for pairs, limits in ((past.wins, (0.0, np.inf)), (past.ties, (-TIE, TIE))):
+            for a, b in pairs:
+                row = past.features[a] - past.features[b]
+                answers.append((row, (index[a], index[b], *here, own[a], own[b]), limits))
+        for k in past.dislikes:
+            indices = (index[k], none, *here, own[k], -1)
+            answers.append((past.features[k], indices, (-np.inf, 0.0)))
+        observations += answers[:: -(-len(answers) // MOST) or 1]  # a very long session is thinned
+    return observations[-MOST:]
+
+
+def _common(first: Indices, second: Indices) -> Array:
+    """Return the inner products of incidence rows, +1 at `first` and -1 at `second`."""
+
+    def same(one: Indices, other: Indices) -> Array:
+        real = (one[:, :, None] >= 0) & (other[:, None, :] >= 0)
+        both = real & (one[:, :, None] == other[:, None, :])
+        return np.asarray(both, dtype=np.float64)
+
+    return same(first, first) + same(second, second) - same(first, second) - same(second, first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +192,7 @@ class Belief:
         The covariance of theta is `floor * I + factor @ factor.T`. The floor is the same for all
         features: embeddings have no axes of their own.
     popularity : ndarray, shape (K,)
-        b, in the order of a design's keys.
+        b, in the order of the keys.
     own : float
         Variance of r.
     carry : float
@@ -57,7 +208,7 @@ class Belief:
 
     @classmethod
     def blank(cls, dimension: int, keys: int = 0, size: float = 2.0) -> Belief:
-        """Return what is believed of somebody of whom nothing is known."""
+        """Return the belief about somebody of whom nothing is known."""
         return cls(np.zeros(dimension), size, np.zeros((dimension, 0)), np.zeros(keys))
 
     @property
@@ -70,26 +221,28 @@ class Belief:
         result: Array = self.floor * rows + (rows @ self.factor) @ self.factor.T
         return result
 
-    def kinship(self, design: Design) -> Array:
+    def kinship(self, observations: Observations) -> Array:
         """Return how much of a taste two observations share, shape (N, T, T)."""
-        return design.kinship(self.carry, self.same)
+        return observations.kinship(self.carry, self.same)
 
-    def judge(self, design: Design, start: tuple[Array, Array] | None = None) -> Sites:
-        """Return the posterior of what people said, all of them at once.
+    def posterior(
+        self, observations: Observations, start: tuple[Array, Array] | None = None
+    ) -> Sites:
+        """Compute the posteriors of all people at once, by expectation propagation.
 
         Parameters
         ----------
-        design : Design
+        observations : Observations
         start : tuple of ndarray, shape (N, T), optional
             Sites to begin with.
         """
-        along = design.rows @ self.factor
-        gram = self.floor * (design.rows @ design.rows.transpose(0, 2, 1))
-        gram += along @ along.transpose(0, 2, 1) + self.own * design.own
-        gram *= self.kinship(design)
-        seen = design.likelihoods(design.centre(self.mean, self.popularity))
-        zeros = np.zeros(seen.low.shape)
-        return propagate(gram, seen, start or (zeros, zeros))
+        along = observations.rows @ self.factor
+        gram = self.floor * (observations.rows @ observations.rows.transpose(0, 2, 1))
+        gram += along @ along.transpose(0, 2, 1) + self.own * observations.own
+        gram *= self.kinship(observations)
+        likelihoods = observations.likelihoods(observations.centre(self.mean, self.popularity))
+        zeros = np.zeros(likelihoods.low.shape)
+        return propagate(gram, likelihoods, start or (zeros, zeros))
 
 
 def condensed(covariance: Array, rank: int = RANK) -> tuple[float, Array]:
@@ -109,8 +262,8 @@ def condensed(covariance: Array, rank: int = RANK) -> tuple[float, Array]:
     rank = min(rank, dimension - 1)
     values, vectors = _widest(covariance, rank)
     floor = max((float(np.trace(covariance)) - values.sum()) / (dimension - rank), 1e-9)
-    kept = values > 1.01 * floor
-    return floor, vectors[:, kept] * np.sqrt(values[kept] - floor)
+    wide = values > 1.01 * floor
+    return floor, vectors[:, wide] * np.sqrt(values[wide] - floor)
 
 
 def _widest(covariance: Array, rank: int) -> tuple[Array, Array]:

@@ -1,108 +1,195 @@
-"""Empirical Bayes: the belief about everybody that makes everybody's answers most probable.
+"""Learning what people have in common from their earlier sessions, by empirical Bayes.
 
-Each round computes every person's posterior under the belief (expectation propagation), then the
-belief that fits these posteriors best. The mean and the popularity are one weighted regression
-with ridges, whose sizes are fitted, too; the covariance follows the EM rule
+The belief about everybody is the one that makes everybody's answers most probable. Each round
+computes every person's posterior under the belief (expectation propagation), then the belief that
+fits these posteriors best. The mean and the popularity are one weighted regression with ridges,
+whose sizes are fitted, too; the covariance follows the EM rule
 
     S = Sigma + Sigma G Sigma,   G = mean over people of A' (w w' - K) A,
 
 where A are a person's rows and w, K come from the sites. It is then drawn towards a multiple of
-the identity: what exceeds the floor is made smaller by a weight that is chosen elsewhere.
+the identity: what exceeds the floor is made smaller by a weight, the one under which people who
+are left out are most probable.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from useralign.memory.belief import RANK, Belief, condensed
+from useralign.memory.belief import CARRY, RANK, Belief, condensed, observe, recurring
+from useralign.memory.memory import Memory, Population
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from numpy.typing import NDArray
 
-    from useralign.memory.design import Design
+    from useralign.memory.belief import Observations
+    from useralign.memory.past import PastSession
     from useralign.methods.frugal.ep import Sites
 
     Array = NDArray[np.float64]
-    Places = NDArray[np.intp]
+    Indices = NDArray[np.intp]
 
+WEIGHTS = (1.0, 0.15, 0.05)  # how far the covariance may be drawn to a multiple of the identity
+FOLDS = 3
+FEW = 6  # with fewer people, nobody is left out, and tastes vary alike in all directions
+CARRIES = (0.0, 0.3, 0.5, 0.7, 0.85, 0.95)
 ROUNDS = 30
-ENOUGH = 1e-4  # a gain of log-probability an answer that no longer matters
+_ROUNDS_TO_COMPARE = 12
+_ENOUGH = 1e-4  # a gain of log-probability per answer that no longer matters
 _SIZES = (0.02, 50.0)  # limits of variances, in units of the answers' noise
 
 
-@dataclass(frozen=True, slots=True)
-class Learnt:
-    """What was learnt from a number of people.
+def fit(pasts: Iterable[PastSession]) -> Memory:
+    """Learn what people want from their earlier sessions.
 
     Parameters
     ----------
-    belief : Belief
-        About somebody new: the uncertainty of the mean is in its covariance.
-    score : float
-        Log-probability of all that was said.
+    pasts : iterable of PastSession
+        Sessions with one `person` belong together. Each kind of features is learnt from by
+        itself: a taste in one embedder's says nothing about another's.
+
+    Returns
+    -------
+    Memory
+        Without anybody's own sessions; empty if nobody answered anything.
     """
+    spaces: defaultdict[tuple[str | None, int], list[PastSession]] = defaultdict(list)
+    for past in pasts:
+        spaces[past.space].append(past)
+    populations = (
+        _population(people, space[0])
+        for space, sessions in spaces.items()
+        if (people := _by_person(sessions))
+    )
+    return Memory(populations=tuple(populations))
 
-    belief: Belief
-    score: float
+
+def _by_person(pasts: Iterable[PastSession]) -> list[list[PastSession]]:
+    """Return the sessions that have answers by person, in the order they came."""
+    people: defaultdict[str, list[PastSession]] = defaultdict(list)
+    for past in pasts:
+        if len(past):
+            people[past.person].append(past)
+    return list(people.values())
 
 
-def learn(design: Design, weight: float, *, common: bool = True, rounds: int = ROUNDS) -> Learnt:
-    """Fit a belief to what people said.
+def _population(people: Sequence[Sequence[PastSession]], embedder: str | None) -> Population:
+    keys = recurring(people)
+    everybody = observe(people, keys)
+    weight, gain = _best_weight(everybody)
+    belief = learn(everybody, weight)
+    population = Population(
+        embedder,
+        replace(belief, carry=_best_carry(people, belief)),
+        tuple(keys),
+        len(people),
+        sum(map(len, people)),
+        sum(len(past) for pasts in people for past in pasts),
+        gain,
+    )
+    return population if gain is None or gain > 0 else population.idle()
+
+
+def _best_weight(everybody: Observations) -> tuple[float, float | None]:
+    """Return the weight under which people who were left out are most probable, and the gain."""
+    count = len(everybody)
+    if count < FEW:
+        return 1.0, None
+    scores = dict.fromkeys(WEIGHTS, 0.0)
+    without = 0.0
+    for fold in range(FOLDS):
+        out = np.arange(count) % FOLDS == fold
+        rest = everybody.subset(np.flatnonzero(~out))
+        held_out = everybody.subset(np.flatnonzero(out))
+        without += _score(learn(rest, 1.0, common=False, rounds=_ROUNDS_TO_COMPARE), held_out)
+        for weight in WEIGHTS:
+            scores[weight] += _score(learn(rest, weight, rounds=_ROUNDS_TO_COMPARE), held_out)
+    best = max(WEIGHTS, key=scores.__getitem__)
+    return best, (scores[best] - without) / everybody.count
+
+
+def _best_carry(people: Sequence[Sequence[PastSession]], belief: Belief) -> float:
+    """Return how much of a taste carries over, as people with several questions show."""
+    often = [pasts for pasts in people if len({past.question for past in pasts}) > 1]
+    if len(often) < FEW:
+        return CARRY
+    observations = observe(often)
+    blank = replace(belief, popularity=np.zeros(0))
+    return max(CARRIES, key=lambda carry: _score(replace(blank, carry=carry), observations))
+
+
+def _score(belief: Belief, observations: Observations) -> float:
+    return float(belief.posterior(observations).evidence.sum())
+
+
+def learn(
+    observations: Observations, weight: float, *, common: bool = True, rounds: int = ROUNDS
+) -> Belief:
+    """Fit a belief about somebody new to what people answered.
 
     Parameters
     ----------
-    design : Design
+    observations : Observations
     weight : float
         How far the covariance is drawn towards a multiple of the identity; 1 is all the way.
     common : bool
         Whether people have anything in common, a mean or popular candidates.
     rounds : int
+
+    Returns
+    -------
+    Belief
+        The uncertainty of the mean is in its covariance.
     """
-    dimension = design.rows.shape[2]
-    belief = Belief.blank(dimension, len(design.keys))
+    dimension = observations.rows.shape[2]
+    belief = Belief.blank(dimension, len(observations.keys))
     ridges = 0.25 * belief.floor, 0.25 * belief.own
     doubt = np.zeros((dimension, dimension))
     start, score = None, -np.inf
     for _ in range(rounds):
-        sites = belief.judge(design, start)
+        sites = belief.posterior(observations, start)
         start = sites.precision, sites.shift
         before, score = score, float(sites.evidence.sum())
-        if abs(score - before) < ENOUGH * design.said:
+        if abs(score - before) < _ENOUGH * observations.count:
             break
-        wider = _covariance(design, sites, belief, weight)
+        wider = _covariance(observations, sites, belief, weight)
         if common:
-            mean, popularity, doubt, ridges = _means(design, sites, belief, ridges)
+            mean, popularity, doubt, ridges = _means(observations, sites, belief, ridges)
             wider = replace(wider, mean=mean, popularity=popularity)
         belief = wider
     full = belief.spread(np.eye(dimension)) + doubt
-    floor, factor = condensed(full, _rank(design) + 2)
-    return Learnt(replace(belief, floor=floor, factor=factor), score)
+    floor, factor = condensed(full, _rank(observations) + 2)
+    return replace(belief, floor=floor, factor=factor)
 
 
-def _rank(design: Design) -> int:
-    return min(RANK, len(design) // 2)
+def _rank(observations: Observations) -> int:
+    return min(RANK, len(observations) // 2)
 
 
-def _covariance(design: Design, sites: Sites, belief: Belief, weight: float) -> Belief:
+def _covariance(observations: Observations, sites: Sites, belief: Belief, weight: float) -> Belief:
     """Return the belief with the variances that fit the posteriors."""
-    shared = _shared(belief.kinship(design), design.session)
+    shared = _shared(belief.kinship(observations), observations.session)
     outer = sites.weights[:, :, None] * sites.weights[:, None, :]
     pull = shared * (outer - sites.shrink)
-    wide = belief.spread(design.rows)
-    count, dimension = len(design), wide.shape[2]
+    wide = belief.spread(observations.rows)
+    count, dimension = len(observations), wide.shape[2]
     change = wide.reshape(-1, dimension).T @ (pull @ wide).reshape(-1, dimension) / count
     full = belief.spread(np.eye(dimension)) + change
-    floor, factor = condensed((full + full.T) / 2.0, _rank(design) if weight < 1.0 else 0)
-    gain = float((design.own * pull).sum()) / max(1, int(design.touched.sum()))
+    rank = _rank(observations) if weight < 1.0 else 0
+    floor, factor = condensed((full + full.T) / 2.0, rank)
+    gain = float((observations.own * pull).sum()) / max(1, int(observations.touched.sum()))
     own = _clipped(belief.own + belief.own**2 * gain)
     factor = factor * np.sqrt(1.0 - weight)
     return replace(belief, floor=_clipped(floor), factor=factor, own=own)
 
 
-def _shared(kinship: Array, session: Places) -> Array:
+def _shared(kinship: Array, session: Indices) -> Array:
     """Return the mean over a person's sessions of the products of kinships with that session."""
     result = np.zeros_like(kinship)
     for n, codes in enumerate(session):
@@ -113,36 +200,36 @@ def _shared(kinship: Array, session: Places) -> Array:
 
 
 def _means(
-    design: Design, sites: Sites, belief: Belief, ridges: tuple[float, float]
+    observations: Observations, sites: Sites, belief: Belief, ridges: tuple[float, float]
 ) -> tuple[Array, Array, Array, tuple[float, float]]:
-    """Regress everything said on theta's mean and the popularity, at once."""
-    dimension, count = design.rows.shape[2], len(design.keys)
-    rows = design.rows.reshape(-1, dimension)
-    weighed = (sites.shrink @ design.rows).reshape(-1, dimension)
-    better, worse = design.better.ravel(), design.worse.ravel()
+    """Regress all observations on theta's mean and the popularity, at once."""
+    dimension, count = observations.rows.shape[2], len(observations.keys)
+    rows = observations.rows.reshape(-1, dimension)
+    weighed = (sites.shrink @ observations.rows).reshape(-1, dimension)
+    better, worse = observations.better.ravel(), observations.worse.ravel()
     total = dimension + count
     normal = np.zeros((total, total))
     normal[:dimension, :dimension] = rows.T @ weighed
     normal[dimension:, :dimension] = _gathered(weighed, better, worse, count)
     normal[:dimension, dimension:] = normal[dimension:, :dimension].T
-    normal[dimension:, dimension:] = _incidence(design, sites.shrink)
+    normal[dimension:, dimension:] = _incidence(observations, sites.shrink)
     pulled = sites.weights + np.einsum(
-        "nts,ns->nt", sites.shrink, design.centre(belief.mean, belief.popularity)
+        "nts,ns->nt", sites.shrink, observations.centre(belief.mean, belief.popularity)
     )
     flat = pulled.reshape(-1, 1)
     aim = np.concatenate([rows.T @ flat[:, 0], _gathered(flat, better, worse, count)[:, 0]])
     sizes = np.repeat(ridges, (dimension, count))
     inverse = np.linalg.inv(normal + np.diag(1.0 / sizes))
-    found = inverse @ aim
-    squares = found**2 + np.diag(inverse)
+    solution = inverse @ aim
+    squares = solution**2 + np.diag(inverse)
     fitted = (
         _clipped(float(squares[:dimension].mean())),
         _clipped(float(squares[dimension:].mean())) if count else ridges[1],
     )
-    return found[:dimension], found[dimension:], inverse[:dimension, :dimension], fitted
+    return solution[:dimension], solution[dimension:], inverse[:dimension, :dimension], fitted
 
 
-def _gathered(values: Array, better: Places, worse: Places, count: int) -> Array:
+def _gathered(values: Array, better: Indices, worse: Indices, count: int) -> Array:
     """Sum rows by candidate, plus for the better and minus for the worse, shape (count, m)."""
     result = np.zeros((count + 1, values.shape[1]))
     np.add.at(result, better, values)
@@ -150,14 +237,15 @@ def _gathered(values: Array, better: Places, worse: Places, count: int) -> Array
     return result[:count]
 
 
-def _incidence(design: Design, shrink: Array) -> Array:
+def _incidence(observations: Observations, shrink: Array) -> Array:
     """Sum the shrinks by pairs of candidates, shape (count, count)."""
-    count = len(design.keys)
+    count = len(observations.keys)
     result = np.zeros((count + 1, count + 1))
-    for one, sign in ((design.better, 1.0), (design.worse, -1.0)):
-        for other, turned in ((design.better, 1.0), (design.worse, -1.0)):
+    sides = ((observations.better, 1.0), (observations.worse, -1.0))
+    for one, sign in sides:
+        for other, other_sign in sides:
             where = np.broadcast_arrays(one[:, :, None], other[:, None, :])
-            np.add.at(result, tuple(where), sign * turned * shrink)
+            np.add.at(result, tuple(where), sign * other_sign * shrink)
     return result[:count, :count]
 
 

@@ -1,9 +1,12 @@
-"""What is remembered of one earlier session: what was shown, and what was said of it."""
+"""Earlier sessions as memory keeps them: which candidates were shown, and what was answered.
+
+They come from sessions, from answers over a pool, or from people on record.
+"""
 
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from useralign.answers import Answer
+    from useralign.models.embedders import Embedder
     from useralign.pool import Candidate, Pool
     from useralign.session import Session
+    from useralign.users.recorded import People
 
     Array = NDArray[np.float64]
     Pairs = tuple[tuple[int, int], ...]
@@ -28,13 +33,13 @@ _TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Past:
+class PastSession:
     """One earlier session of one person, without anything that is not needed to learn from it.
 
-    Features stand as the pool's own, less their mean and divided by their spread. Answers are
-    about differences, so the mean says nothing; the spread makes a difference in one pool as
-    large as in another, which is how the frugal method sees each pool. It is one number a pool,
-    since dividing each feature by its own would turn the same taste into another direction.
+    Features are the pool's own, less their mean and divided by their spread. Answers are about
+    differences, so the mean has no effect; the spread makes a difference in one pool as large as
+    in another, which is how the frugal method sees each pool. It is one number per pool, since
+    dividing each feature by its own would turn the same taste into another direction.
 
     Parameters
     ----------
@@ -44,14 +49,14 @@ class Past:
     embedder : str or None
         What made the features. Tastes are comparable only where it is the same.
     keys : tuple of str, length n
-        What candidates are known by across pools; only those that were said something about.
+        What identifies candidates across pools; only those that an answer is about.
     features : ndarray, shape (n, d)
     wins : tuple of (int, int)
-        Places of the better and the worse one.
+        Indices of the better and the worse candidate.
     ties : tuple of (int, int)
-        Places of two that were called equal.
+        Indices of two that were called equal.
     dislikes : tuple of int
-        Places of those that would not do.
+        Indices of those that would not do.
     """
 
     person: str
@@ -72,15 +77,15 @@ class Past:
         return self.embedder, self.features.shape[1]
 
     @classmethod
-    def of(cls, session: Session, person: str = "") -> Past:
+    def from_session(cls, session: Session, person: str = "") -> PastSession:
         """Return what is to be remembered of a session, as far as it has come."""
-        return cls.said(session.pool, session.answers, person)
+        return cls.from_answers(session.pool, session.answers, person)
 
     @classmethod
-    def said(cls, pool: Pool, answers: Iterable[Answer], person: str = "") -> Past:
+    def from_answers(cls, pool: Pool, answers: Iterable[Answer], person: str = "") -> PastSession:
         """Return what is to be remembered of answers over a pool.
 
-        Skips say nothing of a taste, and remarks are about one occasion: neither is kept.
+        Skips say nothing about a taste, and remarks are about one occasion: both are left out.
 
         Parameters
         ----------
@@ -97,21 +102,21 @@ class Past:
                 ties += combinations(answer.candidates, 2)
             elif answer.kind == "neither":
                 dislikes += answer.candidates
-        return over(pool, wins, ties, dislikes, person)
+        return _over(pool, wins, ties, dislikes, person)
 
-    def continues(self, other: Past) -> bool:
+    def continues(self, other: PastSession) -> bool:
         """Return whether this is the same session as another, or that one gone on."""
         same = self.question == other.question and self.space == other.space
-        told = zip(self._told(), other._told(), strict=True)
-        return same and all(mine[: len(its)] == its for mine, its in told)
+        parts = zip(self._answers_by_key(), other._answers_by_key(), strict=True)
+        return same and all(answers[: len(earlier)] == earlier for answers, earlier in parts)
 
-    def _told(self) -> list[list[tuple[str, ...]]]:
+    def _answers_by_key(self) -> list[list[tuple[str, ...]]]:
         parts: list[Iterable[tuple[int, ...]]]
         parts = [self.wins, self.ties, [(k,) for k in self.dislikes]]
-        return [[tuple(self.keys[k] for k in places) for places in part] for part in parts]
+        return [[tuple(self.keys[k] for k in indices) for indices in part] for part in parts]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data; features are kept as 32-bit numbers."""
+        """Return it as plain data; features are stored as 32-bit numbers."""
         packed = base64.b64encode(self.features.astype("<f4").tobytes()).decode()
         return {
             "question": self.question,
@@ -124,7 +129,7 @@ class Past:
         }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], person: str = "") -> Past:
+    def from_dict(cls, data: Mapping[str, Any], person: str = "") -> PastSession:
         """Rebuild it from what `to_dict` returned.
 
         Raises
@@ -149,37 +154,37 @@ class Past:
         return past
 
     def _check(self) -> None:
-        places = [*_flat(self.wins), *_flat(self.ties), *self.dislikes]
+        indices = [*_flat(self.wins), *_flat(self.ties), *self.dislikes]
         count = len(self.keys)
         if count != len(self.features) or not np.isfinite(self.features).all():
             raise ValueError("the features do not fit the candidates")
-        if not all(is_whole(k) and 0 <= k < count for k in places):
+        if not all(is_whole(k) and 0 <= k < count for k in indices):
             raise ValueError("an answer is about a candidate that is not there")
 
 
-def over(
+def _over(
     pool: Pool,
     wins: Sequence[tuple[int, int]],
-    ties: Sequence[tuple[int, int]] = (),
-    dislikes: Sequence[int] = (),
-    person: str = "",
-) -> Past:
-    """Return what was said about places in a pool, kept to the candidates it is about."""
+    ties: Sequence[tuple[int, int]],
+    dislikes: Sequence[int],
+    person: str,
+) -> PastSession:
+    """Return answers about indices of a pool, with the candidates they are about."""
     touched = sorted({*_flat(wins), *_flat(ties), *dislikes})
-    place = {k: n for n, k in enumerate(touched)}
-    return Past(
+    index = {k: n for n, k in enumerate(touched)}
+    return PastSession(
         person,
         pool.question,
         pool.embedder,
-        tuple(keys_of(pool, touched)),
-        standard(pool)[touched],
-        tuple((place[a], place[b]) for a, b in wins),
-        tuple((place[a], place[b]) for a, b in ties),
-        tuple(place[k] for k in dislikes),
+        tuple(candidate_keys(pool, touched)),
+        standardised(pool)[touched],
+        tuple((index[a], index[b]) for a, b in wins),
+        tuple((index[a], index[b]) for a, b in ties),
+        tuple(index[k] for k in dislikes),
     )
 
 
-def standard(pool: Pool) -> Array:
+def standardised(pool: Pool) -> Array:
     """Return features less their mean, scaled to squared lengths of 1 on average, shape (K, d)."""
     centred = pool.features - pool.features.mean(axis=0)
     size = np.sqrt(np.einsum("kd,kd->", centred, centred) / len(centred))
@@ -187,14 +192,13 @@ def standard(pool: Pool) -> Array:
     return result
 
 
-def keys_of(pool: Pool, places: Iterable[int] | None = None) -> list[str]:
-    """Return what candidates are known by in other pools.
+def candidate_keys(pool: Pool, indices: Iterable[int] | None = None) -> list[str]:
+    """Return what identifies candidates in other pools.
 
-    That is the picture or the text, else the id. One that is only numbered is known in the same
-    pool and in no other.
+    That is the picture or the text, else the id. One that is only numbered is the same candidate
+    in the same pool and in no other.
     """
-    chosen = range(len(pool)) if places is None else places
-    return [_key(pool[k], pool) for k in chosen]
+    return [_key(pool[k], pool) for k in (range(len(pool)) if indices is None else indices)]
 
 
 def _key(candidate: Candidate, pool: Pool) -> str:
@@ -208,9 +212,60 @@ def _key(candidate: Candidate, pool: Pool) -> str:
     return f"{pool.fingerprint} {candidate.index}"
 
 
-def named(pasts: Iterable[Past], person: str) -> list[Past]:
-    """Return the same sessions as one person's."""
-    return [replace(past, person=person) for past in pasts]
+def past_sessions(
+    people: People, pool: Pool | None = None, *, embedder: str | Embedder | None = None
+) -> list[PastSession]:
+    """Return one earlier session for everybody on record who answered anything.
+
+    Parameters
+    ----------
+    people : People
+    pool : Pool, optional
+        The pool that they are to be over; answers about other items are left out. All items when
+        not given.
+    embedder : str or Embedder, optional
+        For items without features, where no pool is given; the default embedder when not given.
+    """
+    pool = people.pool(embedder=embedder) if pool is None else pool
+    index = {candidate.label: candidate.index for candidate in pool}
+    pasts = []
+    for name in people.names:
+        wins, ties = [], []
+        for first, second, winner in people.answers.get(name, ()):
+            if first in index and second in index:
+                pair = index[first], index[second]
+                if winner is None:
+                    ties.append(pair)
+                else:
+                    wins.append(pair if winner == first else pair[::-1])
+        rated = {index[k]: v for k, v in people.ratings.get(name, {}).items() if k in index}
+        pasts.append(_over(pool, wins + clear_pairs(rated), ties, (), name))
+    return [past for past in pasts if len(past)]
+
+
+def clear_pairs(rated: Mapping[int, float]) -> list[tuple[int, int]]:
+    """Return pairs that ratings decide clearly, about one per rating.
+
+    Neighbours in a list of ratings differ by chance; those half a list apart, and a quarter,
+    do not.
+
+    Parameters
+    ----------
+    rated : mapping of int to float
+
+    Returns
+    -------
+    list of (int, int)
+        The better and the worse.
+    """
+    order = sorted(rated, key=lambda k: -rated[k])
+    lags = dict.fromkeys(max(1, len(order) // part) for part in (2, 4))
+    return [
+        (better, worse)
+        for lag in lags
+        for better, worse in zip(order, order[lag:], strict=False)
+        if rated[better] > rated[worse]
+    ]
 
 
 def _unpacked(packed: Mapping[str, Any]) -> Array:

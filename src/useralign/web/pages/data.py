@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Form, Request, Response
 
-from useralign.memory.describing import summary
+from useralign.memory import summary
 from useralign.memory.from_store import memory_of
 from useralign.web.identity import COOKIE, Here
 from useralign.web.kept import sessions_of

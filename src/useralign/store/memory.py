@@ -1,0 +1,75 @@
+"""What memory reads from the database: who allows what, and the answers of their sessions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import func, select
+
+from useralign.store.replay import fold
+from useralign.store.schema import participants, persons, sessions, steps
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
+
+    from useralign.store.store import Store
+
+
+class SessionAnswers(NamedTuple):
+    """The answers of a session.
+
+    Parameters
+    ----------
+    owner : str
+    pool_id : str
+        The session's pool as it is now.
+    answers : list
+        As a session saves them.
+    """
+
+    owner: str
+    pool_id: str
+    answers: list[Any]
+
+
+def own_sessions(store: Store, owner: str, most: int) -> dict[str, int]:
+    """Return how many steps are answered in each of somebody's sessions, the newest first.
+
+    Those without an answer, and those of participants in a study, are left out.
+    """
+    return _answered(store, sessions.c.owner == owner, most)
+
+
+def shared_sessions(store: Store, most: int) -> dict[str, int]:
+    """Return the same of the sessions of everybody who allows sharing."""
+    return _answered(store, persons.c.share.is_(True), most)
+
+
+def _answered(store: Store, whose: ColumnElement[bool], most: int) -> dict[str, int]:
+    in_studies = select(participants.c.session_id).where(participants.c.session_id.is_not(None))
+    query = (
+        select(sessions.c.id, func.count(steps.c.kind))
+        .join(persons, persons.c.id == sessions.c.owner)
+        .join(steps, steps.c.session_id == sessions.c.id)
+        .where(whose, sessions.c.id.not_in(in_studies))
+        .where(sessions.c.owner.not_in(select(participants.c.id)))
+        .group_by(sessions.c.id, sessions.c.created)
+        .order_by(sessions.c.created.desc(), sessions.c.id)
+        .limit(most)
+    )
+    with store.reading() as connection:
+        return {session: answered for session, answered in connection.execute(query) if answered}
+
+
+def session_answers(store: Store, session_id: str) -> SessionAnswers | None:
+    """Return the answers of a session that are in force; None if it is gone."""
+    query = select(steps).where(steps.c.session_id == session_id).order_by(steps.c.number)
+    with store.reading() as connection:
+        owner = connection.execute(
+            select(sessions.c.owner).where(sessions.c.id == session_id)
+        ).scalar()
+        rows = connection.execute(query).all()
+    if owner is None or not rows:
+        return None
+    answers, _ = fold(rows)
+    return SessionAnswers(owner, rows[-1].view["pool_id"], answers)
