@@ -56,8 +56,8 @@ def test_imports_point_down(path: Path) -> None:
     module = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
     if module == "__init__":
         return
-    # Pool.from_texts asks for the default embedder, lazily.
-    allowed_up = {("pool", "models.embedders")}
+    # The doors to the models, opened when used: texts are embedded, pools generated, remarks read.
+    allowed_up = {("pool", "models.embedders"), ("pool", "pooling"), ("session", "remarks")}
     for target in imports(path):
         if target in type_only(path) or (module, target) in allowed_up:
             continue
@@ -77,6 +77,17 @@ def test_public_names() -> None:
     assert len(useralign.__all__) <= 24
     for name in useralign.__all__:
         assert getattr(useralign, name).__doc__
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        useralign.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["AnswerError", "FeedbackError", "FileFormatError", "InputError", "MissingExtraError",
+     "ModelError", "OptionError", "PoolError", "SessionStateError", "SolverError"],
+)  # fmt: skip
+def test_exceptions_are_found_where_they_were(name: str) -> None:
+    assert getattr(useralign, name) is getattr(useralign.errors, name)
 
 
 def test_nothing_left_over() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import useralign as ua
+from tests.pooling.conftest import Fingerprints, Scripted
 
 
 def test_candidates_know_their_place() -> None:
@@ -176,3 +177,10 @@ def test_texts_of_another_kind() -> None:
 def test_an_edited_text_is_another_pool() -> None:
     one, two = (ua.Pool("?", [text, "b"], np.eye(2)) for text in ("a", "A"))
     assert one.fingerprint != two.fingerprint
+
+
+def test_a_model_writes_a_pool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("USERALIGN_CACHE", str(tmp_path))
+    pool = ua.Pool.generate("What to cook?", Scripted(), size=4, embedder=Fingerprints())
+    assert (len(pool), pool.question) == (4, "What to cook?")
+    assert len({candidate.text for candidate in pool}) == 4

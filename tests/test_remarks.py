@@ -11,10 +11,10 @@ from scipy.stats import spearmanr
 
 import useralign as ua
 from useralign.domains import load
-from useralign.errors import ModelAnswerError
+from useralign.errors import AnswerError, FeedbackError, ModelAnswerError, PoolError
 from useralign.models.embedders import embedder_for
 from useralign.models.generators.scripted import Scripted
-from useralign.remarks import Wishes, ask, direction_of, read, towards
+from useralign.remarks import Wishes, direction_of, read, read_with_model, towards
 
 MINILM = embedder_for("minilm").trouble() is None
 needs_minilm = pytest.mark.skipif(not MINILM, reason="its weights are not here")
@@ -137,16 +137,59 @@ def test_a_model_reads_a_remark() -> None:
 def test_what_a_model_says_is_checked() -> None:
     good = '{"more": [], "less": ["salt"]}'
     for bad in ("no", "{}", '{"more": "salt", "less": []}', '{"more": [""], "less": []}'):
-        assert asyncio.run(ask(Scripted([bad, good]), "?", "hm")) == Wishes((), ("salt",))
+        wishes = asyncio.run(read_with_model(Scripted([bad, good]), "?", "hm"))
+        assert wishes == Wishes((), ("salt",))
         with pytest.raises(ModelAnswerError, match="in 2 tries"):
-            asyncio.run(ask(Scripted([bad]), "?", "hm"))
+            asyncio.run(read_with_model(Scripted([bad]), "?", "hm"))
 
 
-def test_within_an_event_loop_one_awaits() -> None:
+def test_a_model_reads_a_remark_within_an_event_loop() -> None:
     pool, _ = dishes("wordllama")[0]
+    reply = '{"more": [], "less": ["salt"]}'
 
-    async def remark() -> None:
-        direction_of("less salt", pool, generator=Scripted(["{}"]))
+    async def remark() -> np.ndarray:
+        return direction_of("hm", pool, generator=Scripted([reply]))
 
-    with pytest.raises(ua.SessionStateError, match="await"):
-        asyncio.run(remark())
+    np.testing.assert_allclose(asyncio.run(remark()), towards(Wishes((), ("salt",)), pool))
+
+
+def test_a_session_takes_a_remark_in_words() -> None:
+    pool, _ = dishes("wordllama")[0]
+    session, other = ua.Session(pool), ua.Session(pool)
+    session.remark("no chilli")
+    other.remark("no chilli", direction_of("no chilli", pool))
+    assert session.to_dict() == other.to_dict()
+    session.remark("hm", model=Scripted(['{"more": ["salt"], "less": []}']))
+    assert session.answers[-1].direction == tuple(towards(Wishes(("salt",), ()), pool).tolist())
+
+
+def test_a_remark_in_words_that_cannot_be_read_changes_nothing() -> None:
+    session = ua.Session(ua.Pool.from_features(np.eye(3)))
+    with pytest.raises(AnswerError, match="direction="):
+        session.remark("less salt")
+    with pytest.raises(AnswerError, match="must be a text"):
+        session.remark(3)  # type: ignore[arg-type]
+    with pytest.raises(FeedbackError, match="'remark'"):
+        ua.Session(session.pool, "tournament").remark("less salt")
+    assert session.answers == ()
+
+
+def test_a_session_is_extended_by_texts() -> None:
+    pool = ua.Pool.from_texts("?", ["pea soup", "hot noodles"], embedder="wordllama")
+    session, other = ua.Session(pool), ua.Session(pool)
+    (salad,) = session.extend(["pea soup", "tofu salad"])
+    assert (salad.text, salad.index) == ("tofu salad", 2)
+    whole = ua.Pool.from_texts("?", ["tofu salad"], embedder="wordllama")
+    np.testing.assert_allclose(session.pool.raw_features[2:], whole.raw_features, atol=1e-6)
+    other.extend(["tofu salad"], pool.embed(["tofu salad"]))
+    np.testing.assert_allclose(session.pool.features, other.pool.features, atol=1e-6)
+
+
+@pytest.mark.parametrize("embedder", [None, "axes: x, y", "mine"])
+def test_features_that_were_given_cannot_be_made_again(embedder: str | None) -> None:
+    session = ua.Session(ua.Pool("?", ["a", "b"], np.eye(2), embedder=embedder))
+    with pytest.raises(PoolError, match="give features="):
+        session.extend(["c"])
+    assert len(session.pool) == 2
+    session.extend(["c"], [[1.0, 1.0]])
+    assert len(session.pool) == 3

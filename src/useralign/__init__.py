@@ -8,26 +8,20 @@
         session.tell(pair.first)  # or pair.second: whichever the person likes better
     print(session.best.text)
 
+`Pool.generate` lets a model write the texts; `session.remark("less spicy")` takes a wish in words.
+Exceptions are in `useralign.errors`.
+
 The method is that of "Inference-Time Personalized Alignment with a Few User Preference Queries"
 (NeurIPS 2025).
 """
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any
 
+from useralign import errors
 from useralign.answers import Answer, Comparison
-from useralign.errors import (
-    AnswerError,
-    FeedbackError,
-    FileFormatError,
-    InputError,
-    MissingExtraError,
-    ModelError,
-    OptionError,
-    PoolError,
-    SessionStateError,
-    SolverError,
-    UseralignError,
-)
+from useralign.errors import UseralignError
 from useralign.methods import Method, list_methods
 from useralign.pool import Candidate, Pool
 from useralign.session import Session
@@ -39,21 +33,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Answer",
-    "AnswerError",
     "Candidate",
     "Comparison",
-    "FeedbackError",
-    "FileFormatError",
-    "InputError",
     "Method",
-    "MissingExtraError",
-    "ModelError",
-    "OptionError",
     "Pool",
-    "PoolError",
     "Session",
-    "SessionStateError",
-    "SolverError",
     "User",
     "UseralignError",
     "list_methods",
@@ -62,9 +46,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import `User` and `simulate` when they are used: simulated people need more than sessions."""
-    if name not in ("User", "simulate"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from useralign import users  # noqa: PLC0415 - lazily, so that importing useralign is cheap
+    """Import `User` and `simulate` when first used; other exceptions are in `useralign.errors`."""
+    if name in ("User", "simulate"):
+        from useralign import users  # noqa: PLC0415 - importing this package stays cheap
 
-    return getattr(users, name)
+        return getattr(users, name)
+    if name.endswith("Error") and hasattr(errors, name):
+        return getattr(errors, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

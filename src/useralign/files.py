@@ -6,11 +6,8 @@ import contextlib
 import json
 import os
 import tempfile
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-
-from platformdirs.unix import Unix
 
 from useralign.errors import FileFormatError, OptionError
 
@@ -20,8 +17,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
 Model = TypeVar("Model", bound="BaseModel")
-
-_FOLDERS = Unix("useralign")  # the same places on every system, as XDG names them
 
 
 def cache_dir(*parts: str) -> Path:
@@ -35,7 +30,7 @@ def cache_dir(*parts: str) -> Path:
     *parts : str
         Names of folders below it.
     """
-    return _folder("USERALIGN_CACHE", _FOLDERS.user_cache_dir).joinpath(*parts)
+    return _folder("USERALIGN_CACHE", "user_cache_dir").joinpath(*parts)
 
 
 def data_dir(*parts: str) -> Path:
@@ -49,11 +44,14 @@ def data_dir(*parts: str) -> Path:
     *parts : str
         Names of folders or files below it.
     """
-    return _folder("USERALIGN_DATA", _FOLDERS.user_data_dir).joinpath(*parts)
+    return _folder("USERALIGN_DATA", "user_data_dir").joinpath(*parts)
 
 
 def _folder(variable: str, usual: str) -> Path:
-    return Path(os.environ.get(variable) or usual).expanduser()
+    """Return the folder that a variable names, else a folder of XDG's, on every system."""
+    from platformdirs.unix import Unix  # noqa: PLC0415 - importing this package stays cheap
+
+    return Path(os.environ.get(variable) or getattr(Unix("useralign"), usual)).expanduser()
 
 
 def write_atomically(path: str | Path, content: str | bytes) -> Path:
@@ -136,7 +134,9 @@ def parse_toml(
     FileFormatError
         With the file, the key, what was received and what was expected.
     """
-    from pydantic import ValidationError  # noqa: PLC0415 - importing this package stays cheap
+    import tomllib  # noqa: PLC0415 - importing this package stays cheap
+
+    from pydantic import ValidationError  # noqa: PLC0415
 
     try:
         data = model.model_validate(tomllib.loads(text))

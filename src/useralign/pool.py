@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from useralign import registry
 from useralign.errors import FileFormatError, PoolError
 from useralign.files import read_json, write_json
 from useralign.geometry.features import as_matrix, normalise
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from useralign.models.embedders import Embedder
+    from useralign.models.generators import Generator
+    from useralign.pooling import Progress
+    from useralign.pooling.recipe import Kind
 
 FORMAT = "useralign-pool/1"
 
@@ -113,7 +117,7 @@ class Pool:
     normalise : {"ball", "unit", "diameter", "none"}
         How `features` come into the ball of radius 0.5; see `useralign.geometry.normalise`.
     embedder : str, optional
-        Which embedder made the features, for the record.
+        The name of the embedder that made the features; `embed` uses it for new candidates.
     baseline_features : array_like, shape (d,), optional
         The baseline's own features; `pool.baseline_features` has them in the scale of `features`.
     meta : mapping, optional
@@ -183,8 +187,6 @@ class Pool:
         normalise : str
             `"unit"`, as the paper does with embeddings.
         """
-        from useralign.models.embedders import embedder_for  # noqa: PLC0415 - a layer for texts only
-
         if isinstance(texts, str) or len(texts) == 0:
             got = "one text" if isinstance(texts, str) else "none"
             raise PoolError(f"a pool needs a list of at least one text, got {got}")
@@ -192,13 +194,46 @@ class Pool:
             Candidate(text=item, source="given") if isinstance(item, str) else _checked(item, index)
             for index, item in enumerate(texts)
         ]
-        if empty := [i for i, c in enumerate(candidates) if not c.text.strip()]:
-            raise PoolError(f"text {empty[0]} is empty; leave it out or give its text")
-        model = embedder_for(embedder)
-        features = model.embed_texts([candidate.text for candidate in candidates])
-        return cls(
-            question, candidates, features, baseline, normalise=normalise, embedder=model.name
-        )
+        features, name = _embed(candidates, "text", embedder)
+        return cls(question, candidates, features, baseline, normalise=normalise, embedder=name)
+
+    @classmethod
+    def generate(
+        cls,
+        question: str,
+        model: str | Path | Generator | None = None,
+        *,
+        size: int | None = None,
+        kind: Kind = "text",
+        embedder: str | Embedder | None = None,
+        progress: Progress | None = None,
+    ) -> Pool:
+        """Let a model write, or draw, the candidates, and embed them.
+
+        Parameters
+        ----------
+        question : str
+        model : str, Path or Generator, optional
+            A generator or its name, such as "openai:gpt-4o" or "local:smollm2-135m"; the best one
+            available when not given.
+        size : int, optional
+            How many candidates.
+        kind : {"text", "image"}
+        embedder : str or Embedder, optional
+            The default one for texts or pictures when not given.
+        progress : callable, optional
+            Called with an event at every step.
+
+        Raises
+        ------
+        OptionError
+            If the question is empty or too long.
+        ModelError
+            If the model failed for good. What it wrote is kept: the same call again goes on.
+        """
+        from useralign.pooling import generate_pool  # noqa: PLC0415 - the way up to the models
+
+        return generate_pool(question, model, embedder, size=size, kind=kind, progress=progress)
 
     @classmethod
     def from_features(cls, features: ArrayLike, *, question: str = "", **options: Any) -> Pool:
@@ -212,6 +247,32 @@ class Pool:
             As for `Pool`.
         """
         return cls(question, None, features, **options)
+
+    def embed(self, candidates: Sequence[Candidate | str]) -> NDArray[np.float64]:
+        """Return the features of other candidates, made as the pool's were, shape (n, d).
+
+        Parameters
+        ----------
+        candidates : sequence of Candidate or str
+            Pictures if all have images, else texts.
+
+        Raises
+        ------
+        PoolError
+            If no registered embedder made the pool's features.
+        ModelError
+            If the embedder cannot do its work.
+        """
+        if self.embedder is None or self.embedder not in registry.names("embedders"):
+            maker = f"by {self.embedder!r}, " if self.embedder else "by hand, "
+            raise PoolError(
+                f"the pool's features were made {maker}not by a registered embedder, so that those "
+                "of new candidates are not known; give features=, one row per candidate"
+            )
+        _check_list(candidates)
+        items = _indexed(candidates)
+        kind = "image" if all(item.image for item in items) else "text"
+        return _embed(items, kind, self.embedder)[0]
 
     def extended(self, candidates: Sequence[Candidate | str] | None, features: ArrayLike) -> Pool:
         """Return a pool with more candidates; those it has keep their indices.
@@ -394,6 +455,20 @@ class Pool:
             return cls.from_dict(read_json(path))
         except FileFormatError as error:
             raise FileFormatError(f"{path}: {error}") from error
+
+
+def _embed(
+    candidates: Sequence[Candidate], kind: str, embedder: str | Embedder | None
+) -> tuple[NDArray[np.float64], str]:
+    """Return the features of texts or pictures, shape (n, d), and the embedder's name."""
+    from useralign.models.embedders import embedder_for  # noqa: PLC0415 - the way up to the models
+
+    if kind == "text" and (empty := [i for i, c in enumerate(candidates) if not c.text.strip()]):
+        raise PoolError(f"text {empty[0]} is empty; leave it out or give its text")
+    model = embedder_for(embedder, kind)
+    if kind == "image":
+        return model.embed_images([str(candidate.image) for candidate in candidates]), model.name
+    return model.embed_texts([candidate.text for candidate in candidates]), model.name
 
 
 def _normalised(matrix: NDArray[np.float64], how: str) -> NDArray[np.float64]:

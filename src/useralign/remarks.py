@@ -1,16 +1,15 @@
 """From a remark such as "less spicy, please" to a direction in a pool's features.
 
 A remark is taken apart into what the person wants more of and less of: by a language model where
-one is given, else by a few words that say so in English. Both lists are embedded as the pool's
-texts are, and `more - less` scores every candidate; the direction is the one along which the
-features tell those scores. Where the features are that embedding itself, this is the projection
+one is given, else by a few English words. Both lists and the candidates' texts are embedded, and
+`more - less` scores every candidate; the direction is the one along which the features predict
+those scores. Where the features are that embedding itself, this is the projection
 onto what varies in the pool; where they are something else, such as named axes or a picture's
 vector, it is what of the remark can be seen in them.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import numpy as np
 from pydantic import BaseModel, StringConstraints
 
-from useralign.errors import AnswerError, ModelAnswerError, SessionStateError
+from useralign.errors import AnswerError, ModelAnswerError
 from useralign.models.embedders import embedder_for, report
 from useralign.models.generators.base import TextRequest
 from useralign.models.generators.waiting import wait_for
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from useralign.pool import Pool
 
 LONGEST = 1000  # characters of a remark that are looked at
-READER = "minilm"  # tells spicy from mild better than the smaller default: docs/feedback.md
+READER = "minilm"  # reads remarks better than the smaller default: docs/feedback.md
 _RANK = 1e-6  # relative size below which a direction does not vary in the pool
 
 _LESS = {
@@ -110,8 +109,7 @@ def direction_of(
         For the remark and the candidates' texts. When not given: MiniLM if its weights are here,
         else the pool's own if that embeds texts, else the default.
     generator : Generator, optional
-        A language model that reads the remark; without one, a rule for English does. Within
-        a running event loop use `ask` and `towards`.
+        A language model that reads the remark; without one, a rule for English does.
 
     Raises
     ------
@@ -120,16 +118,13 @@ def direction_of(
     AnswerError
         If there is nothing in it to go by, or nothing that tells the candidates apart.
     """
+    if not isinstance(text, str):
+        raise AnswerError(f"a remark must be a text, got {type(text).__name__}")
     if generator is None:
-        return towards(read(text), pool, embedder=embedder)
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        wishes = wait_for(ask(generator, pool.question, text), generator)
-        return towards(wishes, pool, embedder=embedder)
-    raise SessionStateError(
-        "an event loop is running: use `towards(await ask(generator, question, text), pool)`"
-    )
+        wishes = read(text)
+    else:
+        wishes = wait_for(read_with_model(generator, pool.question, text), generator)
+    return towards(wishes, pool, embedder=embedder)
 
 
 def towards(
@@ -149,13 +144,16 @@ def towards(
         )
     texts = [candidate.text for candidate in pool]
     if not all(text.strip() for text in texts):
-        raise AnswerError("remarks need candidates with texts; some of this pool have none")
-    chosen = embedder_for(embedder or _reader(pool))
-    vectors = _units(chosen.embed_texts([*texts, *wishes.more, *wishes.less]))
-    known, said = vectors[: len(texts)], vectors[len(texts) :]
+        raise AnswerError(
+            "remarks need candidates with texts; some of this pool have none. In Python, "
+            "direction= says where a remark points"
+        )
+    model = embedder_for(embedder or _reader(pool))
+    vectors = _units(model.embed_texts([*texts, *wishes.more, *wishes.less]))
+    candidates, phrases = vectors[: len(texts)], vectors[len(texts) :]
     signs = np.repeat([1.0, -1.0], [len(wishes.more), len(wishes.less)])
     signs /= np.repeat([len(w) or 1 for w in wishes], [len(w) for w in wishes])
-    scores = (known - known.mean(axis=0)) @ (signs @ said)
+    scores = (candidates - candidates.mean(axis=0)) @ (signs @ phrases)
     varying = pool.raw_features - pool.raw_features.mean(axis=0)
     direction = np.asarray(np.linalg.lstsq(varying, scores, rcond=_RANK)[0])
     if not np.linalg.norm(varying @ direction) > 0.0:
@@ -176,24 +174,26 @@ def read(text: str) -> Wishes:
     parts = ["", *_BREAKS.split(text[:LONGEST])]  # what joins a clause to the last, the clause
     for joint, clause in zip(parts[::2], parts[1::2], strict=True):
         words = [word.lower().replace("\u2019", "'") for word in _WORD.findall(clause)]
-        what = " ".join(word for word in words if word not in _LESS | _FILLING)
+        phrase = " ".join(word for word in words if word not in _LESS | _FILLING)
         marked = any(word in _LESS for word in words)
         if marked or joint.lower() != "and" or "more" in words:
             against = " " in joint.strip() or (marked and not _lacks(words))
-        if what:
-            (less if against else more).append(what)
+        if phrase:
+            (less if against else more).append(phrase)
     return Wishes(tuple(more), tuple(less))
 
 
 def _lacks(words: Sequence[str]) -> bool:
-    """Return whether something denied is itself a lack, as in "too little salt"."""
-    first = next(place for place, word in enumerate(words) if word in _LESS)
+    """Whether something denied is itself a lack, as in "too little salt"."""
+    first = next(index for index, word in enumerate(words) if word in _LESS)
     after = words[first + 1 :]
     return "enough" in after or bool(after[:1] and after[0] in _LACK and words[first] != "less")
 
 
-async def ask(generator: Generator, question: str, text: str, *, tries: int = 2) -> Wishes:
-    """Let a language model say what a remark asks for.
+async def read_with_model(
+    generator: Generator, question: str, text: str, *, tries: int = 2
+) -> Wishes:
+    """Read a remark with a language model.
 
     Parameters
     ----------
@@ -210,12 +210,12 @@ async def ask(generator: Generator, question: str, text: str, *, tries: int = 2)
     ModelAnswerError
         If nothing usable came back in that many tries.
     """
-    said = {"question": question, "remark": text[:LONGEST]}
+    request = {"question": question, "remark": text[:LONGEST]}
     problem: Exception | None = None
     for seed in range(tries):
         reply = await generator.text(
             TextRequest(
-                json.dumps(said, ensure_ascii=False),
+                json.dumps(request, ensure_ascii=False),
                 system=_SYSTEM,
                 temperature=0.0,
                 max_tokens=128,

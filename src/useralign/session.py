@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from useralign.models.generators import Generator
     from useralign.pool import Candidate
 
 FORMAT = "useralign-session/1"
@@ -188,32 +189,48 @@ class Session:
         """Leave the comparison that `ask` returned unanswered; its pairs are not asked again."""
         self._take(answer_to(self._pending("skip"), "skip"))
 
-    def remark(self, text: str, direction: ArrayLike, weight: float = 1.0) -> None:
+    def remark(
+        self,
+        text: str,
+        direction: ArrayLike | None = None,
+        weight: float = 1.0,
+        *,
+        model: Generator | None = None,
+    ) -> None:
         """Take in something the person said, at any time; it answers no comparison.
 
-        A comparison that waits for its answer may be another after it. `useralign.remarks` finds
-        the direction of a text.
+        A comparison that waits for its answer may be another after it.
 
         Parameters
         ----------
         text : str
-            What was said, for the record.
-        direction : array_like, shape (d,)
+            What was said, such as "less spicy".
+        direction : array_like, shape (d,), optional
             Where it points in the space of `pool.raw_features`. Only the way counts, not its
-            length, so that it is the same way in the normalised features.
+            length, so that it is the same way in the normalised features. When not given, it is
+            read from the text (`useralign.remarks`).
         weight : float
             How much it counts; 1 is as much as two clear answers.
+        model : Generator, optional
+            A language model that reads the text; without one, a rule for English does.
 
         Raises
         ------
         AnswerError
             If it is not usable, or (`FeedbackError`) the method has no use for remarks. Nothing
             has changed.
+        ModelError
+            If the text cannot be embedded, or the model gave nothing usable.
         """
+        _check_use(self._run, "remark")
+        if direction is None:
+            from useralign.remarks import direction_of  # noqa: PLC0415 - the way up to the models
+
+            direction = direction_of(text, self.pool, generator=model)
         self._take(remark(text, direction, weight, self.pool.dimension))
 
     def extend(
-        self, candidates: Sequence[Candidate | str] | None, features: ArrayLike
+        self, candidates: Sequence[Candidate | str] | None, features: ArrayLike | None = None
     ) -> tuple[Candidate, ...]:
         """Add candidates to the session; the answers stay, and are replayed.
 
@@ -221,8 +238,9 @@ class Session:
         ----------
         candidates : sequence of Candidate or str, or None
             As for `Pool`. One whose text and image the pool has already is left out.
-        features : array_like, shape (n, d)
-            One row each, in the space of `pool.raw_features`.
+        features : array_like, shape (n, d), optional
+            One row per candidate, in the space of `pool.raw_features`; when not given, the pool's
+            embedder makes them.
 
         Returns
         -------
@@ -234,6 +252,8 @@ class Session:
         PoolError
             If they do not fit the pool. Nothing has changed.
         """
+        if features is None:
+            features = self.pool.embed(candidates or [])
         before = self.pool, self.limit
         usual = self.limit == self._usual_limit()
         self.pool = self.pool.extended(candidates, features)
@@ -484,10 +504,7 @@ def _teach(run: Run, answer: Answer) -> None:
 
 def _teach_rest(run: Run, answer: Answer) -> None:
     """Pass on an answer that does not say which candidate is better."""
-    if answer.kind not in run.takes:
-        raise FeedbackError(
-            f"this method has no use for {answer.kind!r}; it takes {', '.join(sorted(run.takes))}"
-        )
+    _check_use(run, answer.kind)
     if answer.kind == "remark":
         run.lean(_unit(answer.direction), answer.weight)
         return
@@ -497,6 +514,13 @@ def _teach_rest(run: Run, answer: Answer) -> None:
     if answer.kind == "neither":
         for candidate in answer.candidates:
             run.dislike(candidate)
+
+
+def _check_use(run: Run, kind: str) -> None:
+    if kind not in run.takes:
+        raise FeedbackError(
+            f"this method has no use for {kind!r}; it takes {', '.join(sorted(run.takes))}"
+        )
 
 
 def _unit(direction: tuple[float, ...]) -> NDArray[np.float64]:

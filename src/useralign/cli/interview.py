@@ -132,15 +132,13 @@ class Interview:
         """Take a remark; the question may be another after it."""
         if "remark" not in self.session.takes:
             return self._note("this method takes no remarks")
-        from useralign.remarks import direction_of
-
         self.console.print("  your remark, then Enter (Esc to leave it): ", end="", style="bold")
         text = self._read_text(self._echo)
         self.console.print()
         if not text:
             return self._note("no remark")
         try:
-            self.session.remark(text, direction_of(text, self.session.pool))
+            self.session.remark(text)
         except (AnswerError, ModelError) as error:
             return self._note(screens.clean(str(error)))
         self._note("noted")
