@@ -31,8 +31,7 @@ from useralign.models.embedders.base import Embedder
 from useralign.models.generators import Generator, Text, TextRequest, Usage
 from useralign.models.generators.llamacpp import LocalServer
 from useralign.models.generators.openai import OpenAI
-from useralign.obtaining import generator_of
-from useralign.pooling import Growth, Recipe
+from useralign.pooling import Growth, Recipe, load_generator
 from useralign.users import LikenessUser
 
 Array = NDArray[np.float64]
@@ -157,7 +156,7 @@ def row(title: str, utilities: Array, fixed: Array | None) -> str:
 def opened(name: str, http: bool) -> Iterator[Generator]:
     """Lend a real model, in this process or behind HTTP."""
     if not http:
-        yield generator_of(name)
+        yield load_generator(name)
         return
     model = name.removeprefix("local:")
     with LocalServer(model, parallel=4) as server:

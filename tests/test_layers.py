@@ -17,7 +17,7 @@ LAYERS = [
     "errors", "checks", "files", "registry",
     "geometry", "models", "models.embedders.base", "pool", "answers", "methods", "session",
     "models.weights", "models.generators", "models.embedders",
-    "remarks", "pooling", "domains", "obtaining", "users", "memory", "lab",
+    "remarks", "domains", "pooling", "users", "memory", "lab",
     "store", "memory.from_store", "study", "web", "testing", "cli",
 ]  # fmt: skip
 

@@ -157,7 +157,7 @@ def failing_at(number: int, error: Exception | None = None) -> Answer:
 @pytest.fixture(autouse=True)
 def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("USERALIGN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("useralign.pooling.desk.GRACE", 0.2)
+    monkeypatch.setattr("useralign.pooling.client.GRACE", 0.2)
 
 
 @pytest.fixture

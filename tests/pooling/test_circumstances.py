@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from useralign.pooling.circumstances import Circumstance, differing
+from useralign.pooling.ideas import Circumstance, differing
 
 RAINY = "How should I spend a rainy Sunday?"
 

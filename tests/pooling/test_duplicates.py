@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from useralign.pooling import near_duplicates
-from useralign.pooling.duplicates import cosine, overlap, same
+from useralign.pooling.select import cosine, overlap, same
 
 TEXT = "Cook a warm bowl of spicy miso ramen with a soft egg."
 SENTENCES = st.lists(st.text(alphabet="ab ", max_size=20), max_size=12)

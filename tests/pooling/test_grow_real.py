@@ -14,9 +14,8 @@ from useralign.models.generators import Generator
 from useralign.models.generators.llamacpp import LocalServer
 from useralign.models.generators.local import Local
 from useralign.models.generators.openai import OpenAI
-from useralign.pooling import Recipe
-from useralign.pooling.grow import Growth
-from useralign.pooling.grow_proposal import Grown
+from useralign.pooling import Growth, Recipe
+from useralign.pooling.grow import Grown
 
 from .conftest import QUESTION
 

@@ -13,8 +13,8 @@ from useralign.errors import ModelAnswerError, ModelUnavailableError
 from useralign.models import weights
 from useralign.models.generators.local import Local
 from useralign.pooling import Event, Recipe, generate_pool
+from useralign.pooling.parse import content_words
 from useralign.pooling.prompts import GUESSING, LISTING, TURNING
-from useralign.pooling.words import content_words
 
 from .conftest import QUESTION, Answer, Fingerprints, Scripted, answer, is_ideas, is_interests
 

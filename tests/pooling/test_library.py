@@ -78,7 +78,7 @@ def test_a_damaged_pool_counts_as_not_there(embedder: Fingerprints) -> None:
 
 
 def test_what_the_library_cannot_do() -> None:
-    with pytest.raises(OptionError, match="make_pool"):
+    with pytest.raises(OptionError, match="generate_pool"):
         Library().add(Pool("Which?", ["a", "b"], [[1.0], [0.0]]))
     with pytest.raises(OptionError, match="both"):
         Library().find(QUESTION, Recipe())

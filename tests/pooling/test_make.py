@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from useralign.errors import ModelAnswerError, ModelUnavailableError, OptionError
-from useralign.pooling import Event, Recipe, generate_pool, make_pool
+from useralign.pooling import Event, Recipe, generate_pool, generate_pool_async
 from useralign.pooling.prompts import CONCISE
 
 from .conftest import (
@@ -340,7 +340,9 @@ def test_generate_pool_works_within_a_running_loop(embedder: Fingerprints) -> No
 
 
 def test_make_pool_is_a_coroutine(embedder: Fingerprints) -> None:
-    assert len(asyncio.run(make_pool(QUESTION, Scripted(), embedder, Recipe(size=3)))) == 3
+    assert (
+        len(asyncio.run(generate_pool_async(QUESTION, Scripted(), embedder, Recipe(size=3)))) == 3
+    )
 
 
 def test_a_question_cannot_close_its_quotes(embedder: Fingerprints) -> None:

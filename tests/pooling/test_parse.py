@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from useralign.errors import ModelAnswerError
-from useralign.pooling.parse import clean_answer, parse_answer, parse_interests
-from useralign.pooling.words import LONGEST, sentences, tidy, words
+from useralign.pooling.parse import (
+    LONGEST,
+    clean_answer,
+    parse_answer,
+    parse_interests,
+    sentences,
+    tidy,
+    words,
+)
 
 from .conftest import QUESTION
 

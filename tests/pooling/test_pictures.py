@@ -9,7 +9,7 @@ import pytest
 
 from useralign.errors import ModelUnavailableError
 from useralign.pooling import Recipe, generate_pool
-from useralign.pooling.pictures import picture_problem, picture_suffix
+from useralign.pooling.parse import picture_problem, picture_suffix
 
 from .conftest import QUESTION, Fingerprints, Scripted, png
 

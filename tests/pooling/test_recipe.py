@@ -6,8 +6,8 @@ import pytest
 
 from useralign.errors import OptionError
 from useralign.pooling import Recipe
-from useralign.pooling.keys import pool_key
 from useralign.pooling.prompts import interests, interests_schema
+from useralign.pooling.recipe import pool_key
 
 
 def test_the_defaults_are_the_papers() -> None:
@@ -25,7 +25,7 @@ def test_the_defaults_are_the_papers() -> None:
     [
         ({"kind": "video"}, "expected one of text, image"),
         ({"style": "odd"}, "mixed, unbiased, given"),
-        ({"size": 1}, "at least 2; got 1"),
+        ({"size": 1}, "at least 2, got 1"),
         ({"size": 2.5}, "whole number"),
         ({"size": True}, "whole number"),
         ({"seed": -1}, "at least 0"),

@@ -17,7 +17,7 @@ from useralign.errors import (
     ModelError,
     ModelUnavailableError,
 )
-from useralign.pooling import Recipe, generate_pool, make_pool
+from useralign.pooling import Recipe, generate_pool, generate_pool_async
 from useralign.pooling.journal import Journal
 
 from .conftest import QUESTION, Fingerprints, Scripted, answer, failing_at
@@ -94,7 +94,7 @@ def test_cancelling_keeps_what_was_made(draft: Path, embedder: Fingerprints) -> 
 
     async def impatient() -> None:
         async with asyncio.timeout(0.2):
-            await make_pool(QUESTION, Stuck(), embedder, draft=draft)
+            await generate_pool_async(QUESTION, Stuck(), embedder, draft=draft)
 
     with pytest.raises(TimeoutError):
         asyncio.run(impatient())

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from useralign.cli.obtain import Wanted
     from useralign.cli.saved import Saved
     from useralign.domains import Question
+    from useralign.pooling import PoolRequest
     from useralign.session import Session
     from useralign.users import User
 
@@ -89,9 +89,9 @@ def ask(
 
     from useralign.cli import keys, transcript
     from useralign.cli.memory import check, remember
-    from useralign.cli.obtain import Wanted
     from useralign.cli.saved import Saved, default_place
     from useralign.methods import method_for
+    from useralign.pooling import PoolRequest
 
     console = Console(stderr=as_json)
     simulated = persona is not None or as_json or not keys.has_terminal()
@@ -113,7 +113,7 @@ def ask(
         if memory is not None:
             check(chosen, memory, console)
         shipped, session = _begin(
-            Wanted(question or "", pool, model, embedder, size, image, fresh, care),
+            PoolRequest(question or "", pool, model, embedder, size, image, fresh, care),
             console,
             {
                 "method": chosen,
@@ -160,16 +160,21 @@ def _check_new(question: str | None, pool: Path | None, save: Path | None) -> No
 
 
 def _begin(
-    wanted: Wanted, console: Console, options: dict[str, Any], *, memory: Path | None, grow: bool
+    request: PoolRequest,
+    console: Console,
+    options: dict[str, Any],
+    *,
+    memory: Path | None,
+    grow: bool,
 ) -> tuple[Question | None, Session]:
     """Check the options on a pool of two, then find or make the real one."""
+    from useralign.cli.get_pool import get_pool
     from useralign.cli.memory import recalled
-    from useralign.cli.obtain import obtain
     from useralign.pool import Pool
     from useralign.session import Session
 
     Session(Pool.from_features([[0.0], [1.0]]), **options)
-    made, shipped = obtain(wanted, console)
+    made, shipped = get_pool(request, console)
     options["method"] = recalled(options["method"], memory, made, grows=grow)
     return shipped, Session(made, **options)
 

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from useralign.cli.screens import clean
-from useralign.obtaining import generator_of
-from useralign.pooling.grow import OVER, Growth
+from useralign.pooling import Growth, load_generator
+from useralign.pooling.grow import OVER
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from useralign.pooling.grow_proposal import Proposal
+    from useralign.pooling.grow import Proposal
     from useralign.session import Session
 
 
@@ -34,7 +34,7 @@ def grower(
     aside : bool
         As for `Grower`.
     """
-    growth = Growth(generator_of(model), seed=seed)
+    growth = Growth(load_generator(model), seed=seed)
     growth.check(session.pool)
     return Grower(growth, session, console, aside=aside)
 

@@ -35,10 +35,11 @@ def generate(
     """Make a pool of answers with a model; one that was cut off goes on where it stopped."""
     from rich.console import Console
 
-    from useralign.cli.obtain import Wanted, make
+    from useralign.cli import get_pool
+    from useralign.pooling import PoolRequest
 
-    wanted = Wanted(question, None, model, embedder, size, image, fresh=True, care=care)
-    _deliver(make(wanted, Console(stderr=True)), out, as_json)
+    request = PoolRequest(question, None, model, embedder, size, image, fresh=True, care=care)
+    _deliver(get_pool.generate(request, Console(stderr=True)), out, as_json)
 
 
 @app.command()
@@ -54,11 +55,11 @@ def dsp(
     """Make the paper's dsp64d pools from the public file; finished ones are not made again."""
     from rich.progress import Progress
 
-    from useralign.cli.obtain import generator_of
-    from useralign.domains.dsp import make_pools, read_dsp
+    from useralign.pooling import load_generator
+    from useralign.pooling.dsp import generate_dsp_pools, read_dsp
 
     entries = read_dsp(path, count=count, seed=seed)
-    generator = generator_of(model)
+    generator = load_generator(model)
     with Progress(transient=True, disable=as_json) as bar:
         task = bar.add_task("Pools", total=len(entries))
         small = generator.name == "local"
@@ -66,7 +67,7 @@ def dsp(
             str(out / f"{entry.id}.json")
             for entry, _ in zip(
                 entries,
-                make_pools(
+                generate_dsp_pools(
                     entries,
                     generator,
                     out,
@@ -124,18 +125,16 @@ def show(
 
 def _existing(what: str, embedder: str | None) -> Pool:
     """Find a pool that is there already: nothing is made, and nothing paid for."""
-    from useralign.cli.obtain import Wanted, find
     from useralign.errors import OptionError
+    from useralign.pooling import PoolRequest, find_pool, read_pool
 
-    if (pool := find(Wanted(what, embedder=embedder))) is not None:
-        return pool[0]
+    if (existing := find_pool(PoolRequest(what, embedder=embedder))) is not None:
+        return existing[0]
     try:
         there = Path(what).exists()
     except OSError:  # too long for a name, say
         there = False
     if there:
-        from useralign.pooling import read_pool
-
         return read_pool(Path(what), None, embedder)
     raise OptionError(
         f"there is no file {what!r:.80} and no pool for such a question; "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from useralign.pooling.grow_record import record_of
+from useralign.pooling import GrowthRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +88,7 @@ def spending(session: Session) -> list[str]:
         lines = [f"Pool of {size} answer{'s' * (size != 1)}: ready-made, {money(0.0)}."]
     if "growth" in session.pool.meta:
         grown = sum(candidate.source == "grown" for candidate in session.pool)
-        cost = record_of(session.pool)["usage"]["cost"]
+        cost = GrowthRecord.of(session.pool).usage.cost
         lines.append(f"Made while you compared: {grown} answer{'s' * (grown != 1)}, {money(cost)}.")
     asked = session.cost
     lines.append(f"Comparisons: {asked} question{'s' * (asked != 1)}, {money(0.0)}.")

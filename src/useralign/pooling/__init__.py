@@ -1,22 +1,36 @@
-"""How pools of candidate answers are made, read, and kept."""
+"""How pools of candidate answers are generated, imported, stored and grown."""
 
-from useralign.pooling.duplicates import Twins, near_duplicates
-from useralign.pooling.events import Event, Progress
-from useralign.pooling.grow import Growth
-from useralign.pooling.library import Library
-from useralign.pooling.make import generate_pool, make_pool
-from useralign.pooling.read import read_pool
+from useralign.pooling.generate import (
+    Event,
+    Progress,
+    check_question,
+    default_recipe,
+    generate_pool,
+    generate_pool_async,
+    load_generator,
+)
+from useralign.pooling.grow import Growth, GrowthRecord
+from useralign.pooling.imports import read_pool
+from useralign.pooling.library import Library, PoolRequest, find_pool, generate_requested
 from useralign.pooling.recipe import Recipe
+from useralign.pooling.select import Twins, near_duplicates
 
 __all__ = [
     "Event",
     "Growth",
+    "GrowthRecord",
     "Library",
+    "PoolRequest",
     "Progress",
     "Recipe",
     "Twins",
+    "check_question",
+    "default_recipe",
+    "find_pool",
     "generate_pool",
-    "make_pool",
+    "generate_pool_async",
+    "generate_requested",
+    "load_generator",
     "near_duplicates",
     "read_pool",
 ]

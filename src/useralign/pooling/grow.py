@@ -17,46 +17,292 @@ candidates. So a saved session goes on growing where it was, and a `Growth` has 
 
 from __future__ import annotations
 
+import copy
 import math
-from dataclasses import replace
+import re
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from useralign.checks import is_finite, whole
-from useralign.errors import ModelUnavailableError, OptionError, UseralignError
+from useralign.checks import is_finite, is_whole, whole
+from useralign.errors import (
+    ModelAnswerError,
+    ModelError,
+    ModelUnavailableError,
+    OptionError,
+    UseralignError,
+)
 from useralign.files import cache_dir
 from useralign.models.embedders import embedder_for
-from useralign.models.generators.base import Usage
+from useralign.models.generators.base import ImageRequest, TextRequest, Usage
 from useralign.pool import Candidate
-from useralign.pooling.desk import Desk
-from useralign.pooling.events import Event
-from useralign.pooling.features import Features
-from useralign.pooling.grow_loop import OwnLoop
-from useralign.pooling.grow_proposal import Grown, Proposal, Snapshot
-from useralign.pooling.grow_record import KEY, keys_of, last_step, next_call, noted, spent
-from useralign.pooling.grow_round import Rejected, Round, Task, alike
-from useralign.pooling.grow_taste import taste_of
-from useralign.pooling.journal import Journal, digest
-from useralign.pooling.recipe import Recipe
-from useralign.pooling.spending import Ledger
+from useralign.pooling import prompts
+from useralign.pooling.client import (
+    Ledger,
+    MeteredClient,
+    NoAnswerError,
+    OverBudgetError,
+    OwnLoop,
+    ask_for_picture,
+    ask_for_text,
+    together,
+    usage_from,
+)
+from useralign.pooling.generate import Event
+from useralign.pooling.journal import Journal
+from useralign.pooling.recipe import Recipe, digest, seed_of
+from useralign.pooling.select import Features, twin_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from useralign.models.generators.base import Generator
     from useralign.pool import Pool
-    from useralign.pooling.events import Progress
-    from useralign.pooling.features import AnyEmbedder
+    from useralign.pooling.generate import Progress
+    from useralign.pooling.select import AnyEmbedder
     from useralign.session import Session
-
-__all__ = ["Grown", "Growth", "Proposal", "Rejected", "Snapshot"]
 
 OVER = ("stopped", "budget", "limit")
 """Reasons for stopping that new candidates do not change."""
+EXAMPLES = 3
+"""How many liked, and how many disliked, candidates a model is told of at most."""
+REMARKS = 3
+"""How many remarks it is told of at most."""
+_KEY = "growth"
+_ROLE = "answers"
+_LONGEST = 1200  # characters, unless the pool itself has longer ones
+_ITEM = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.):])\s+\S", re.MULTILINE)
+_TELLTALE = re.compile(
+    r"\b(?:dis)?liked\b|\b(?:the|this) person\b|\bnone of the above\b|\bthe same kind as\b|"
+    r"\bthe (?:other|previous) (?:choices|suggestions|answers)\b",
+    re.IGNORECASE,
+)
+# A recipe of one sentence is for small models: reading a long prompt takes them longer than writing
+# the answer, and what they read they copy. The comparison with all candidates makes up for what
+# they are not told.
+_FIRST_WORDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Taste:
+    """Examples of what a person likes and does not like.
+
+    Parameters
+    ----------
+    liked, disliked : tuple of int
+        Indices in the pool, the clearest first; none is in both.
+    remarks : tuple of str
+        What the person said, the newest last.
+    """
+
+    liked: tuple[int, ...] = ()
+    disliked: tuple[int, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+def taste_of(session: Session, examples: int = EXAMPLES) -> Taste:
+    """Return a person's taste as a session shows it.
+
+    Only what the person saw is an example. Each is weighed by its standardised score plus the share
+    of its screens that it won less the share that it lost. Liked is what won and weighs more than
+    nothing, at least the best of the winners; disliked what lost or will not do, and weighs less.
+
+    Parameters
+    ----------
+    session : Session
+    examples : int
+        How many of each to name at most.
+    """
+    won, lost, seen = Counter[int](), Counter[int](), Counter[int]()
+    for answer in session.answers:
+        seen.update(answer.candidates)
+        won.update({winner for winner, _ in answer.wins})
+        lost.update({loser for _, loser in answer.wins})
+        if answer.kind == "neither":
+            lost.update(answer.candidates)
+    score = _standardised(session.scores)
+    appeal = {k: float(score[k]) + (won[k] - lost[k]) / seen[k] for k in seen}
+    # Equal ones in the order of the pool, so that the same answers give the same examples.
+    ranked = sorted(sorted(seen), key=lambda k: -appeal[k])
+    winners = [k for k in ranked if won[k]]
+    liked = ([k for k in winners if appeal[k] > 0] or winners[:1])[:examples]
+    losers = [k for k in reversed(ranked) if lost[k] and k not in liked]
+    disliked = [k for k in losers if appeal[k] < 0][:examples]
+    remarks = [a.text.strip() for a in session.answers if a.kind == "remark" and a.text.strip()]
+    return Taste(tuple(liked), tuple(disliked), tuple(remarks[-REMARKS:]))
+
+
+def _standardised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    spread = float(scores.std())
+    if not np.isfinite(spread) or spread <= 0.0:
+        return np.zeros(len(scores))
+    return np.asarray((scores - scores.mean()) / spread)
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthRecord:
+    """What a pool remembers of its growth: how often, at which cost, and with what outcome.
+
+    It stands in `pool.meta["growth"]`, so that a saved pool goes on growing where it was, be it in
+    a file or in a database.
+
+    Parameters
+    ----------
+    asked : int
+        How many candidates were asked for.
+    usage : Usage
+    rounds : tuple of dict
+        One per round, with at least its `key` and the `step` it joined at.
+    """
+
+    asked: int = 0
+    usage: Usage = field(default_factory=Usage)
+    rounds: tuple[dict[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, pool: Pool) -> GrowthRecord:
+        """Return a pool's record; what is of another form counts as not there."""
+        data = pool.meta.get(_KEY)
+        if not isinstance(data, dict):
+            return cls()
+        asked, rounds = data.get("asked", 0), data.get("rounds")
+        try:
+            usage = usage_from(data.get("usage"))
+        except TypeError:
+            usage = Usage()
+        rounds = rounds if isinstance(rounds, list) else []
+        return cls(asked if is_whole(asked) else 0, usage, tuple(filter(_is_round, rounds)))
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the proposals that have joined."""
+        return [done["key"] for done in self.rounds]
+
+    @property
+    def last_step(self) -> int:
+        """After how many answers the pool grew last, or was tried to."""
+        return max((done["step"] for done in self.rounds), default=0)
+
+    @property
+    def cost(self) -> float:
+        """US dollars spent so far; an unknown price counts as nothing."""
+        return self.usage.cost or 0.0
+
+    @property
+    def cost_per_call(self) -> float:
+        """US dollars that the next call is expected to cost: the mean of those so far."""
+        return self.cost / max(1, self.usage.calls)
+
+    def with_round(self, done: Mapping[str, Any], usage: Usage) -> dict[str, Any]:
+        """Return the record with one more round, as plain data.
+
+        Parameters
+        ----------
+        done : mapping
+            The round: `key`, `step`, `asked`, and anything else worth keeping.
+        usage : Usage
+        """
+        return {
+            "asked": self.asked + done["asked"],
+            "usage": asdict(self.usage + usage),
+            "rounds": [*self.rounds, dict(done)],
+        }
+
+
+def _is_round(item: object) -> bool:
+    return (
+        isinstance(item, dict) and isinstance(item.get("key"), str) and is_whole(item.get("step"))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All of a session that new candidates are made from. Nothing changes it.
+
+    Parameters
+    ----------
+    pool : Pool
+    taste : Taste
+    step : int
+        How many comparisons were answered.
+    """
+
+    pool: Pool
+    taste: Taste
+    step: int
+
+    @property
+    def key(self) -> str:
+        """What sets it apart: the same pool, taste and growth so far have the same key."""
+        parts = [
+            self.pool.fingerprint,
+            asdict(self.taste),
+            self.step,
+            GrowthRecord.of(self.pool).asked,
+        ]
+        return digest(parts)[:16]
+
+
+class Rejected(NamedTuple):
+    """What a model gave that did not join, and why."""
+
+    text: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """New candidates that wait to join a session.
+
+    Parameters
+    ----------
+    candidates : tuple of Candidate
+    features : ndarray, shape (n, d)
+        In the space of the pool's raw features.
+    rejected : tuple of Rejected
+        What the model gave besides.
+    usage : Usage
+        What all of it used, when it was made.
+    problem : str
+        Why there are fewer than wanted, where something went wrong; empty otherwise.
+    key : str
+        That of the snapshot. A proposal joins once.
+    asked : int
+        How many candidates were asked for.
+    """
+
+    candidates: tuple[Candidate, ...]
+    features: NDArray[np.float64]
+    rejected: tuple[Rejected, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    problem: str = ""
+    key: str = ""
+    asked: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """What became of a session's growth.
+
+    Parameters
+    ----------
+    joined : tuple of Candidate
+        The new ones, as the pool has them now.
+    rejected : tuple of Rejected
+    usage : Usage
+    problem : str
+        What went wrong, in words for the user; empty if nothing did. The session goes on.
+    """
+
+    joined: tuple[Candidate, ...]
+    rejected: tuple[Rejected, ...]
+    usage: Usage
+    problem: str = ""
 
 
 class Growth:
@@ -126,7 +372,7 @@ class Growth:
         """
         if session.stop_reason in OVER or self._room(session.pool) <= 0:
             return False
-        return session.cost - last_step(session.pool) >= self.every
+        return session.cost - GrowthRecord.of(session.pool).last_step >= self.every
 
     def check(self, pool: Pool) -> None:
         """Raise unless this model and embedder can make candidates for this pool.
@@ -200,7 +446,7 @@ class Growth:
             return replace(nothing, problem="the pool has grown as far as it may")
         try:
             self.check(pool)
-            return await self._proposed(snapshot, wanted, progress)
+            return await self._run_round(snapshot, wanted, progress)
         except (UseralignError, OSError) as error:
             if progress is not None:
                 progress(Event("done", 0, wanted, note=str(error)))
@@ -212,7 +458,7 @@ class Growth:
         Call it between an answer and the next `ask`, because what is asked next may change. The
         session may have gone on since the snapshot.
         """
-        if proposal.key in keys_of(session.pool):
+        if proposal.key in GrowthRecord.of(session.pool).keys:
             return Grown((), (), Usage())
         joined: tuple[Candidate, ...] = ()
         rejected, problem = proposal.rejected, proposal.problem
@@ -231,10 +477,13 @@ class Growth:
             "rejected": [one.why for one in rejected],
             "problem": problem,
         }
-        session.pool = noted(session.pool, done, proposal.usage)
+        record = GrowthRecord.of(session.pool).with_round(done, proposal.usage)
+        # The pool itself may be shared, and is left as it is.
+        pool = session.pool = copy.copy(session.pool)
+        pool.meta = {**pool.meta, _KEY: record}
         return Grown(joined, rejected, proposal.usage, problem)
 
-    async def _proposed(
+    async def _run_round(
         self, snapshot: Snapshot, wanted: int, progress: Progress | None
     ) -> Proposal:
         pool, recipe = snapshot.pool, self._recipe_for(snapshot.pool)
@@ -242,26 +491,28 @@ class Growth:
             "question": pool.question,
             "model": self.generator.identity,
             "recipe": recipe.identity(),
-            KEY: [snapshot.key, self.seed],
+            _KEY: [snapshot.key, self.seed],
         }
         folder = Path(self._folder) if self._folder else cache_dir("drafts")
-        name = snapshot.key
-        task = Task(pool, snapshot.taste, snapshot.step, wanted, self.attempts, self.seed, name)
+        limit = None if math.isinf(self.cost) else self.cost - GrowthRecord.of(pool).cost
         with Journal(folder / f"growth-{digest(header)}.jsonl", header) as journal:
-            ledger = Ledger(None if math.isinf(self.cost) else self.cost - spent(pool))
-            desk = Desk(self.generator, self.generator, journal, ledger)
-            round_ = Round(task, recipe, desk, self._features_for(pool, recipe), progress)
+            ledger = Ledger(limit)
+            client = MeteredClient(self.generator, self.generator, journal, ledger)
+            features = self._features_for(pool, recipe)
+            round_ = _Round(
+                snapshot, wanted, self.attempts, self.seed, recipe, client, features, progress
+            )
             rows = await round_.run()
             problem = round_.problem
-            if self.cost < math.inf and ledger.total.cost is None:
+            if limit is not None and ledger.total.cost is None:
                 problem = problem or self._priceless()
             return Proposal(
-                tuple(round_.found),
+                tuple(round_.candidates),
                 rows,
                 tuple(round_.rejected),
                 ledger.total,
                 problem,
-                name,
+                snapshot.key,
                 round_.asked,
             )
 
@@ -273,29 +524,30 @@ class Growth:
     ) -> tuple[list[Candidate], NDArray[np.float64], tuple[Rejected, ...]]:
         """Leave out what another proposal has brought meanwhile, and what there is no room for."""
         recipe = self._recipe_for(pool)
-        kept, late = list[int](), list[Rejected]()
-        for place, candidate in enumerate(proposal.candidates):
-            row = proposal.features[place]
-            twin = alike(candidate, row, list(pool), pool.raw_features, recipe)
+        indices, late = list[int](), list[Rejected]()
+        for index, candidate in enumerate(proposal.candidates):
+            row = proposal.features[index]
+            twin = twin_of(candidate, row, list(pool), pool.raw_features, recipe)
             if twin is not None:
                 late.append(Rejected(candidate.text[:200], f"too much like {twin.label}"))
-            elif len(kept) < self._room(pool):
-                kept.append(place)
-        return [proposal.candidates[k] for k in kept], proposal.features[kept], tuple(late)
+            elif len(indices) < self._room(pool):
+                indices.append(index)
+        return [proposal.candidates[k] for k in indices], proposal.features[indices], tuple(late)
 
     def _room(self, pool: Pool) -> int:
         grown = sum(candidate.source == "grown" for candidate in pool)
-        if spent(pool) >= self.cost or spent(pool) + next_call(pool) > self.cost:
+        record = GrowthRecord.of(pool)
+        if record.cost >= self.cost or record.cost + record.cost_per_call > self.cost:
             return 0
         return self.most - grown
 
     def _recipe_for(self, pool: Pool) -> Recipe:
         if self._recipe is not None:
             return self._recipe
-        made = pool.meta.get("recipe")
-        if isinstance(made, dict):
+        settings = pool.meta.get("recipe")
+        if isinstance(settings, dict):
             try:
-                return Recipe(**made)
+                return Recipe(**settings)
             except (TypeError, OptionError):  # of another version
                 pass
         kind: Any = "image" if all(map(_is_picture, pool)) else "text"
@@ -304,15 +556,182 @@ class Growth:
         return Recipe(kind=kind)
 
     def _features_for(self, pool: Pool, recipe: Recipe) -> Features:
-        chosen = self._embedder
-        if chosen is None:
-            if pool.embedder is None:
-                raise OptionError(
-                    "the pool cannot grow: its features were given, and nothing says how a new "
-                    "candidate's are made; give embedder="
-                )
-            chosen = pool.embedder
-        return Features(embedder_for(chosen, recipe.kind), recipe.kind)
+        embedder = pool.embedder if self._embedder is None else self._embedder
+        if embedder is None:
+            raise OptionError(
+                "the pool cannot grow: its features were given, and nothing says how a new "
+                "candidate's are made; give embedder="
+            )
+        return Features(embedder_for(embedder, recipe.kind), recipe.kind)
+
+
+@dataclass(eq=False)
+class _Round:
+    """One round of growth: asks for new candidates until there are enough, or a limit is reached.
+
+    Nothing that a model does makes `run` raise, but for being cancelled. `asked` counts the
+    requests; `problem` is what went wrong, if anything did.
+    """
+
+    snapshot: Snapshot
+    wanted: int
+    attempts: int
+    seed: int
+    recipe: Recipe
+    client: MeteredClient
+    features: Features
+    progress: Progress | None
+    candidates: list[Candidate] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    asked: int = 0
+    problem: str = ""
+    failed: bool = False
+
+    async def run(self) -> NDArray[np.float64]:
+        """Run the round, and return the features of the new candidates, shape (n, d)."""
+        self._report("begin")
+        while not self.failed and self._missing() > 0:
+            numbers = range(self.asked + 1, self.asked + self._missing() + 1)
+            self.asked += len(numbers)
+            arrived = await together(*(self._one(number) for number in numbers))
+            await self._select([candidate for candidate in arrived if candidate is not None])
+        self._report("done", note=self.problem)
+        return self._rows(self.candidates)
+
+    def _missing(self) -> int:
+        return min(self.wanted - len(self.candidates), self.attempts - self.asked)
+
+    async def _one(self, number: int) -> Candidate | None:
+        """Ask for one; whatever goes wrong with it is noted, and the others go on."""
+        try:
+            candidate, problem = await self._ask(number)
+        except OverBudgetError:
+            self._fail("the limit on the cost is reached")
+        except NoAnswerError as error:
+            self._reject(Candidate(), f"no answer: {error}"[:300])
+        except ModelError as error:
+            self._fail(str(error))
+        except Exception as error:  # noqa: BLE001 - somebody else's plug-in may raise anything
+            self._fail(f"{type(error).__name__}: {error}"[:300])
+        else:
+            if problem is None:
+                return candidate
+            self._reject(candidate, problem)
+        return None
+
+    async def _ask(self, number: int) -> tuple[Candidate, str | None]:
+        """Ask for one candidate; each prompt has another liked one last, where it counts most."""
+        name, seed = f"g{number}", seed_of(self.seed, f"{self.snapshot.key}/{number}")
+        pool, taste, recipe = self.snapshot.pool, self.snapshot.taste, self.recipe
+        liked, disliked = self._words_of(taste.liked), self._words_of(taste.disliked)
+        turn = number % max(1, len(liked))
+        liked = liked[turn:] + liked[:turn]
+        if recipe.kind == "image":
+            picture = ImageRequest(
+                prompt=prompts.grown_picture(pool.question, liked, disliked, taste.remarks),
+                size=recipe.image_size,
+                quality=recipe.image_quality,
+                seed=seed,
+            )
+            caption = liked[-1] if liked else ""
+            candidate, problem = await ask_for_picture(self.client, _ROLE, name, picture, caption)
+            return self._with_parents(candidate), problem
+        request = TextRequest(
+            prompt=prompts.grown_answer(
+                pool.question, liked, disliked, taste.remarks, self._others()
+            ),
+            system=recipe.system,
+            temperature=max(recipe.temperature, recipe.interest_temperature),
+            max_tokens=recipe.max_tokens,
+            seed=seed,
+            min_p=recipe.min_p,
+        )
+        candidate, problem, raw = await ask_for_text(
+            self.client, _ROLE, name, request, recipe=recipe, question=pool.question
+        )
+        return self._with_parents(candidate), problem or self._off_form(raw, candidate.text)
+
+    def _words_of(self, indices: Sequence[int]) -> list[str]:
+        """Return the texts of examples: cut short for small models, captions for pictures."""
+        examples = [self.snapshot.pool[k] for k in indices]
+        if self.recipe.kind == "image":
+            return [text for c in examples if (text := c.text.strip() or c.interest or "")]
+        limit = _FIRST_WORDS if self.recipe.sentences == 1 else None
+        return [" ".join(c.text.split()[:limit]) if limit else c.text for c in examples]
+
+    def _others(self) -> list[str]:
+        """Return the texts that are no examples; a small model is not told of them."""
+        if self.recipe.sentences == 1:
+            return []
+        taste = self.snapshot.taste
+        examples = {*taste.liked, *taste.disliked}
+        others = [c.text for c in self.snapshot.pool if c.index not in examples]
+        return others + [c.text for c in self.candidates]
+
+    def _with_parents(self, candidate: Candidate) -> Candidate:
+        """Return the candidate as a grown one, with the examples that its prompt had."""
+        pool, taste = self.snapshot.pool, self.snapshot.taste
+        parents = {
+            "liked": [pool[k].label for k in taste.liked],
+            "disliked": [pool[k].label for k in taste.disliked],
+        }
+        meta = {**candidate.meta, "parents": parents}
+        return replace(candidate, id=None, source="grown", meta=meta)
+
+    def _off_form(self, reply: str, text: str) -> str | None:
+        longest = max(len(candidate.text) for candidate in self.snapshot.pool)
+        if len(text) > max(_LONGEST, 2 * longest):
+            return "too long"
+        if len(_ITEM.findall(reply[:_LONGEST])) > 1:
+            return "a list"
+        return "speaks of the prompt" if _TELLTALE.search(text) else None
+
+    async def _select(self, arrived: list[Candidate]) -> None:
+        """Embed what arrived and keep what is unlike everything that is there."""
+        if not arrived:
+            return
+        try:
+            await self.features.embed_in_thread(arrived)
+            self._rows(arrived)
+        except Exception as error:  # noqa: BLE001 - an embedder may be somebody else's, too
+            self._fail(f"the new candidates could not be embedded: {error}"[:300])
+            return
+        for candidate in arrived:
+            others = [*self.snapshot.pool, *self.candidates]
+            rows = np.vstack([self.snapshot.pool.raw_features, self._rows(self.candidates)])
+            twin = twin_of(candidate, self.features.of(candidate), others, rows, self.recipe)
+            if twin is None:
+                self.candidates.append(candidate)
+                self._report("candidate", candidate)
+            else:
+                label = twin.label if twin.index >= 0 else "another new one"
+                self._reject(candidate, f"too much like {label}", "duplicate")
+
+    def _rows(self, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
+        dimension = self.snapshot.pool.dimension
+        if not candidates:
+            return np.empty((0, dimension))
+        rows = self.features.matrix(candidates)
+        if rows.shape[1] != dimension:
+            raise ModelAnswerError(
+                f"{self.features.embedder.name} gives {rows.shape[1]} features, the pool has "
+                f"{dimension}; use the embedder that the pool was made with"
+            )
+        return rows
+
+    def _reject(self, candidate: Candidate, why: str, kind: str = "rejected") -> None:
+        self.rejected.append(Rejected(candidate.text[:200], why))
+        self._report(kind, candidate if str(candidate.text) else None, why)
+
+    def _fail(self, problem: str) -> None:
+        self.failed = True
+        self.problem = self.problem or problem
+
+    def _report(self, kind: Any, candidate: Candidate | None = None, note: str = "") -> None:
+        if self.progress is not None:
+            usage = self.client.ledger.total
+            made, wanted = len(self.candidates), self.wanted
+            self.progress(Event(kind, made, wanted, candidate, note, usage))
 
 
 def _is_picture(candidate: Candidate) -> bool:
@@ -320,7 +739,7 @@ def _is_picture(candidate: Candidate) -> bool:
 
 
 def _named(candidates: Sequence[Candidate], session: Session) -> list[Candidate]:
-    """Give new candidates free ids, and say when they joined."""
+    """Return new candidates with free ids, and the step at which they join."""
     taken = {candidate.label for candidate in session.pool}
     named, number = list[Candidate](), 0
     for candidate in candidates:

@@ -3,41 +3,50 @@
 Asked the same question again and again, a small model gives the same few answers, and some that
 forget half of the question. Asked for lists, it names many different ones in a few words each. So
 with `Recipe.care` the model lists ideas first. Those that repeat another are dropped while they
-are still cheap, and so is the half that suits the question's circumstances least (see
-`useralign.pooling.circumstances`). Then one answer is written for each of the others, always for
-the idea that is least like those before it.
+are still cheap, and so is the half that suits the question's circumstances least. Then one answer
+is written for each of the others, always for the idea that is least like those before it.
+
+Whether an idea suits the circumstances is read off the question it calls to mind. Asked whether a
+picnic suits a rainy Sunday, a small model says yes. But asked which question "Have a picnic" is the
+answer to, and led as far as "How should I spend a", it goes on with "sunny" rather than with
+"rainy". So the model turns the question round once, which shows the words that matter, and each
+idea is weighed by how much likelier these are than those of the opposite.
 """
 
 from __future__ import annotations
 
 import asyncio
+import difflib
+import json
 import math
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from useralign.errors import ModelAnswerError
 from useralign.models.generators.base import TextRequest
 from useralign.pooling import prompts
-from useralign.pooling.circumstances import Circumstances
-from useralign.pooling.desk import together
-from useralign.pooling.parse import parse_lines
-from useralign.pooling.plan import seed_of
-from useralign.pooling.spending import OverBudgetError
-from useralign.pooling.words import content_words, words
+from useralign.pooling.client import OverBudgetError, together
+from useralign.pooling.parse import (
+    clean_answer,
+    content_words,
+    is_function_word,
+    parse_lines,
+    words,
+)
+from useralign.pooling.recipe import seed_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from useralign.pooling.desk import Desk
-    from useralign.pooling.features import Features
-    from useralign.pooling.plan import Ask
-    from useralign.pooling.recipe import Recipe
+    from useralign.pooling.client import MeteredClient
+    from useralign.pooling.recipe import CandidateSpec, Recipe
+    from useralign.pooling.select import Features
 
 LENGTH = 8
 """Ideas in one list, as in the example: in longer ones a small model begins to turn in circles."""
@@ -45,6 +54,8 @@ OWN_LENGTH = 2
 """Ideas in the list of one interest."""
 MAX_SHARED = 0.7
 """From which share of the words that say what the shorter one is about two ideas are the same."""
+MAX_CIRCUMSTANCES = 3
+"""How many circumstances are looked at: each costs a call for every idea."""
 _SPARE = 2
 _TRIES = 2
 _UNFIT = 1 / 2
@@ -54,12 +65,132 @@ _TOKENS = 12  # of one idea, at most
 _TINY = 1e-12
 _FILLERS = frozenset(["favorite", "favourite", "good", "local", "nearby", "nice", "through"])
 # The answer begins with its idea, and "In a hotel, because" makes no sentence.
-_PLACE = re.compile(r"(?:in|on|at|to|for|with|from|by|of)\b", re.IGNORECASE)
+_PREPOSITION = re.compile(r"(?:in|on|at|to|for|with|from|by|of)\b", re.IGNORECASE)
+_WORD = re.compile(r"[\w'’-]+")  # noqa: RUF001
+
+
+class Circumstance(NamedTuple):
+    """A word of the question, the one in its place in the opposite, and what comes before both."""
+
+    before: str
+    word: str
+    other: str
+
+
+class Circumstances:
+    """Weighs how well ideas suit a question.
+
+    Parameters
+    ----------
+    question : str
+    seed : int
+        The recipe's.
+    client : MeteredClient
+        Whose writer must be one that `continues`.
+
+    Attributes
+    ----------
+    items : sequence of Circumstance
+        Empty until `detect`, and when the question has none.
+    """
+
+    def __init__(self, question: str, seed: int, client: MeteredClient) -> None:
+        self.items: Sequence[Circumstance] = ()
+        self._question = question
+        self._seed = seed
+        self._client = client
+
+    @property
+    def in_short(self) -> str:
+        """The circumstances in words such as `rainy, not sunny`."""
+        return "; ".join(f"{one.word}, not {one.other}" for one in self.items)
+
+    def named_in(self, text: str) -> bool:
+        """Return whether a text speaks of all circumstances itself."""
+        present = words(text)
+        return all(word in present for one in self.items for word in words(one.word))
+
+    async def detect(self) -> None:
+        """Have the question turned round; without a usable reply there are none."""
+        request = TextRequest(
+            prompt=self._question,
+            system=prompts.TURNING,
+            examples=prompts.TURNED,
+            temperature=0.0,
+            max_tokens=20 + len(self._question) // 2,
+            seed=seed_of(self._seed, "opposite"),
+        )
+        try:
+            reply = await self._client.text("ideas", "opposite", request)
+        except (ModelAnswerError, OverBudgetError):
+            return
+        self.items = differing(self._question, clean_answer(reply.text))[:MAX_CIRCUMSTANCES]
+
+    async def fit(self, idea: str) -> float | None:
+        """Return the log-odds of the question's words, given the idea, against the opposite's.
+
+        None when that is unknown.
+        """
+        if not self.items:
+            return None
+        odds = await together(*(self._odds(idea, one) for one in self.items))
+        values = [value for value in odds if value is not None]
+        return sum(values) if len(values) == len(odds) else None
+
+    async def _odds(self, idea: str, one: Circumstance) -> float | None:
+        request = TextRequest(
+            prompt=f"{idea.rstrip('.')}.",
+            system=prompts.GUESSING,
+            examples=prompts.GUESSED,
+            begin=one.before,
+            weigh=(one.word, one.other),
+            temperature=0.0,
+            max_tokens=1,
+            seed=seed_of(self._seed, "fit"),
+        )
+        try:
+            reply = await self._client.text("checks", "fit", request)
+        except (ModelAnswerError, OverBudgetError):
+            return None
+        return _log_odds(reply.text, one)
+
+
+def differing(question: str, opposite: str) -> list[Circumstance]:
+    """Return the words that say something and stand in each other's place in two questions.
+
+    Words that are only in one of them have no counterpart, and do not count.
+    """
+    own, other = list(_WORD.finditer(question)), list(_WORD.finditer(opposite))
+    matcher = difflib.SequenceMatcher(None, _folded(own), _folded(other), autojunk=False)
+    circumstances = []
+    for kind, first, end, first_other, end_other in matcher.get_opcodes():
+        here, there = _content(own[first:end]), _content(other[first_other:end_other])
+        if kind == "replace" and here and there:
+            before = question[: here[0].start()].rstrip()
+            circumstances.append(Circumstance(before, here[0].group(), there[0].group()))
+    return [one for one in circumstances if one.before]
+
+
+def _folded(matches: Sequence[re.Match[str]]) -> list[str]:
+    return [match.group().casefold() for match in matches]
+
+
+def _content(matches: Sequence[re.Match[str]]) -> list[re.Match[str]]:
+    return [match for match in matches if not is_function_word(match.group())]
+
+
+def _log_odds(text: str, one: Circumstance) -> float | None:
+    try:
+        likely = json.loads(text)
+        odds = float(likely[one.word]) - float(likely[one.other])
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return odds if math.isfinite(odds) else None
 
 
 @dataclass(eq=False)
 class Idea:
-    """A short answer, how well it suits the question (None: not known), and its features."""
+    """A short answer, how well it suits the question (None: unknown), and its features."""
 
     text: str
     fit: float | None
@@ -69,15 +200,15 @@ class Idea:
 
 
 class Ideas:
-    """Finds an idea for each candidate that is to be asked for.
+    """Assigns an idea to each candidate that is to be asked for.
 
     Parameters
     ----------
     question : str
     recipe : Recipe
-    desk : Desk
+    client : MeteredClient
     features : Features
-    tell : callable
+    report : callable
         Called with a note: how many ideas are listed and weighed.
     """
 
@@ -85,21 +216,21 @@ class Ideas:
         self,
         question: str,
         recipe: Recipe,
-        desk: Desk,
+        client: MeteredClient,
         features: Features,
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
         self._dropped: Counter[str] = Counter()
         self._question = question
         self._recipe = recipe
-        self._desk = desk
+        self._client = client
         self._features = features
-        self._tell = tell
-        self._circumstances = Circumstances(question, recipe.seed, desk)
+        self._report = report
+        self._circumstances = Circumstances(question, recipe.seed, client)
         self._borrowed = prompts.TELLTALE - content_words(question)
         self._topics: list[frozenset[str]] = []
-        self._known: list[Idea] = []
-        self._own: dict[str, list[Idea]] = {}
+        self._ideas: list[Idea] = []
+        self._ideas_for: dict[str, list[Idea]] = {}
         self._lists = 0
         self._rounds = 0
         self._listed = 0
@@ -108,25 +239,24 @@ class Ideas:
     @property
     def rejected(self) -> Counter[str]:
         """How many ideas came to nothing, by reason."""
-        left = [idea for idea in self._known if not idea.used]
+        left = [idea for idea in self._ideas if not idea.used]
         unused = sum(self._is_fit(idea.fit) for idea in left)
-        found = {"unused idea": unused, "less fitting": len(left) - unused}
-        return self._dropped + Counter(found)
+        return self._dropped + Counter({"unused idea": unused, "less fitting": len(left) - unused})
 
-    async def assign(self, asks: Sequence[Ask]) -> list[Ask]:
-        """Return the asks with an idea each, as far as there are ideas.
+    async def assign(self, specs: Sequence[CandidateSpec]) -> list[CandidateSpec]:
+        """Return the specs with an idea each, as far as there are ideas.
 
         An interest gets one made for it, if that fits; else any other.
 
         Parameters
         ----------
-        asks : sequence of Ask
+        specs : sequence of CandidateSpec
         """
-        wanting = [ask for ask in asks if ask.source != "given"]
-        people = [ask.interest for ask in wanting if ask.interest]
-        await self._list_for([who for who in dict.fromkeys(people) if who not in self._own])
-        await self._stock(len(wanting))
-        return [ask if ask.source == "given" else self._with_idea(ask) for ask in asks]
+        without = [spec for spec in specs if spec.source != "given"]
+        interests = dict.fromkeys(spec.interest for spec in without if spec.interest)
+        await self._list_for([name for name in interests if name not in self._ideas_for])
+        await self._stock(len(without))
+        return [spec if spec.source == "given" else self._with_idea(spec) for spec in specs]
 
     async def suits(self, answer: str, idea: str) -> bool:
         """Return whether a finished answer suits the question better than the worst ideas did.
@@ -144,38 +274,38 @@ class Ideas:
             return True
         if self._is_fit(await self._circumstances.fit(answer), _OUT_OF_PLACE):
             return True
-        for known in self._known:
-            if known.text == idea and known.tries < _TRIES:
-                known.used = False
+        for one in self._ideas:
+            if one.text == idea and one.tries < _TRIES:
+                one.used = False
         return False
 
-    def _with_idea(self, ask: Ask) -> Ask:
-        own = self._left(self._own.get(ask.interest or "", []))
+    def _with_idea(self, spec: CandidateSpec) -> CandidateSpec:
+        own = self._left(self._ideas_for.get(spec.interest or "", []))
         # What was made for somebody else is taken only when nothing else is left.
-        others = [idea for made in self._own.values() for idea in made]
-        free = self._left([idea for idea in self._known if idea not in others])
-        for choice in (own, free, self._left(others)):
-            if choice:
-                idea = self._least_alike(choice)
+        others = [idea for ideas in self._ideas_for.values() for idea in ideas]
+        free = self._left([idea for idea in self._ideas if idea not in others])
+        for options in (own, free, self._left(others)):
+            if options:
+                idea = self._least_alike(options)
                 idea.used = True
                 idea.tries += 1
-                return ask._replace(idea=idea.text)
-        return ask
+                return spec._replace(idea=idea.text)
+        return spec
 
     def _left(self, ideas: Sequence[Idea]) -> list[Idea]:
         return [idea for idea in ideas if not idea.used and self._is_fit(idea.fit)]
 
     def _is_fit(self, fit: float | None, unfit: float = _UNFIT) -> bool:
         """Return whether it is not in the share of all ideas that suits the question least."""
-        fits = [idea.fit for idea in self._known if idea.fit is not None]
+        fits = [idea.fit for idea in self._ideas if idea.fit is not None]
         if fit is None or not fits:
             return True
         return fit >= sorted(fits)[math.floor(unfit * len(fits))]
 
-    def _least_alike(self, choice: Sequence[Idea]) -> Idea:
+    def _least_alike(self, options: Sequence[Idea]) -> Idea:
         """Return the idea farthest from its nearest neighbour among those that are used."""
-        best = sorted(choice, key=lambda idea: -(idea.fit or 0.0))
-        used = [idea.row for idea in self._known if idea.used and idea.row is not None]
+        best = sorted(options, key=lambda idea: -(idea.fit or 0.0))
+        used = [idea.row for idea in self._ideas if idea.used and idea.row is not None]
         if not used or any(idea.row is None for idea in best):
             return best[0]
         rows = np.array([idea.row for idea in best])
@@ -184,23 +314,23 @@ class Ideas:
 
     async def _stock(self, wanted: int) -> None:
         """Have so many ideas that fit, if the model has them; after lists without any, no more."""
-        while (missing := wanted - len(self._left(self._known))) > 0 and self._rounds < _ROUNDS:
+        while (missing := wanted - len(self._left(self._ideas))) > 0 and self._rounds < _ROUNDS:
             self._rounds += 1
-            if self._rounds == 1 and self._desk.writer.continues:
-                await self._circumstances.learn()
-            spare = _SPARE / (1 - _UNFIT) if self._circumstances.known else _SPARE
+            if self._rounds == 1 and self._client.writer.continues:
+                await self._circumstances.detect()
+            spare = _SPARE / (1 - _UNFIT) if self._circumstances.items else _SPARE
             count = math.ceil(spare * missing / LENGTH)
             lists = await together(*(self._list(LENGTH) for _ in range(count)))
             # Another seed brings something new; a list of what to leave out brings just that.
-            if not await self._learn([idea for ideas in lists for idea in ideas]):
+            if not await self._add([text for texts in lists for text in texts]):
                 self._rounds = _ROUNDS
 
-    async def _list_for(self, people: Sequence[str]) -> None:
+    async def _list_for(self, interests: Sequence[str]) -> None:
         """Ask for ideas for each interest."""
-        lists = await together(*(self._list(OWN_LENGTH, who) for who in people))
-        found = {idea.text: idea for idea in await self._learn([i for own in lists for i in own])}
-        for who, own in zip(people, lists, strict=True):
-            self._own[who] = [found[text] for text in dict.fromkeys(own) if text in found]
+        lists = await together(*(self._list(OWN_LENGTH, interest) for interest in interests))
+        new = {idea.text: idea for idea in await self._add([t for texts in lists for t in texts])}
+        for interest, texts in zip(interests, lists, strict=True):
+            self._ideas_for[interest] = [new[t] for t in dict.fromkeys(texts) if t in new]
 
     async def _list(self, length: int, interest: str | None = None) -> list[str]:
         self._lists += 1
@@ -208,41 +338,41 @@ class Ideas:
         request = TextRequest(
             prompt=prompts.ideas(self._question, interest, self._circumstances.in_short),
             system=prompts.LISTING,
-            examples=tuple((prompts.ideas(asked), said) for asked, said in prompts.LISTED),
+            examples=tuple((prompts.ideas(question), ideas) for question, ideas in prompts.LISTED),
             temperature=self._recipe.temperature,
             max_tokens=_TOKENS * length,
             seed=seed_of(self._recipe.seed, name),
             min_p=self._recipe.min_p,
         )
         try:
-            reply = await self._desk.text("ideas", name, request)
+            reply = await self._client.text("ideas", name, request)
         except (ModelAnswerError, OverBudgetError):
             return []
-        found = parse_lines(reply.text, cut_off=reply.finish == "length")[:length]
-        self._listed += len(found)
-        self._tell(f"{self._listed} ideas listed")
-        return found
+        texts = parse_lines(reply.text, cut_off=reply.finish == "length")[:length]
+        self._listed += len(texts)
+        self._report(f"{self._listed} ideas listed")
+        return texts
 
-    async def _learn(self, texts: Sequence[str]) -> list[Idea]:
+    async def _add(self, texts: Sequence[str]) -> list[Idea]:
         """Weigh those that repeat no earlier one; return them."""
         new = [text for text in texts if self._is_new(text)]
         if not new:
             return []
         fits = await together(*map(self._fit, new))
         rows = await asyncio.to_thread(self._rows, new)
-        found = [Idea(*facts) for facts in zip(new, fits, rows, strict=True)]
-        self._known += found
-        return found
+        ideas = [Idea(*facts) for facts in zip(new, fits, rows, strict=True)]
+        self._ideas += ideas
+        return ideas
 
     async def _fit(self, text: str) -> float | None:
         fit = await self._circumstances.fit(text)
         self._weighed += 1
-        self._tell(f"{self._weighed} of {len(self._topics)} ideas weighed")
+        self._report(f"{self._weighed} of {len(self._topics)} ideas weighed")
         return fit
 
     def _is_new(self, text: str) -> bool:
         topic = self._topic(text)
-        if _PLACE.match(text):
+        if _PREPOSITION.match(text):
             self._dropped["idea that begins no sentence"] += 1
             return False
         if content_words(text) & self._borrowed:
@@ -261,8 +391,8 @@ class Ideas:
         return own or content_words(idea)
 
     def _rows(self, texts: Sequence[str]) -> list[NDArray[np.float64] | None]:
-        """Return the features of ideas, of length one; None where they do not tell ideas apart."""
-        if not self._features.tell_alike:
+        """Return the features of ideas, of length one; None where they do not compare ideas."""
+        if not self._features.comparable:
             return [None] * len(texts)
         rows = self._features.of_texts(texts)
         return list(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), _TINY))

@@ -8,7 +8,6 @@ replaying: the same requests are made in the same order, and those on file are a
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -21,12 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FORMAT = "useralign-draft/1"
-
-
-def digest(data: Any) -> str:
-    """Return a short hash of plain data."""
-    canonical = json.dumps(data, sort_keys=True, default=str)
-    return hashlib.sha256(canonical.encode()).hexdigest()[:24]
 
 
 class Journal:

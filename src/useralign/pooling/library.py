@@ -1,27 +1,36 @@
-"""The pools made so far, kept so that a question asked again is answered from its pool at once."""
+"""The pool for a question: found among those shipped or generated before, or generated now.
+
+The command line and the web application get their pools here.
+"""
 
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from useralign import domains
 from useralign.errors import FileFormatError, OptionError
 from useralign.files import cache_dir
+from useralign.models.embedders import embedder_for
 from useralign.pool import Candidate, Pool
-from useralign.pooling.features import Features, normalisation
-from useralign.pooling.keys import pool_key, question_key
+from useralign.pooling.generate import default_recipe, generate_pool
+from useralign.pooling.recipe import pool_key, question_key
+from useralign.pooling.select import embedded_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from useralign.domains import Question
     from useralign.models.embedders.base import Embedder
-    from useralign.pooling.recipe import Recipe
+    from useralign.models.generators.base import Generator
+    from useralign.pooling.generate import Progress
+    from useralign.pooling.recipe import Kind, Recipe
 
 
 class Library:
-    """Made pools in a folder, by question, recipe and model.
+    """Generated pools in a folder, by question, recipe and model.
 
     Parameters
     ----------
@@ -33,8 +42,8 @@ class Library:
         self.folder = Path(folder) if folder else cache_dir("pools")
 
     def __iter__(self) -> Iterator[Pool]:
-        """Go through all pools that can be read, the newest first."""
-        return filter(None, map(_opened, self._newest("*.json")))
+        """Iterate over all pools that can be read, the newest first."""
+        return filter(None, map(_load, self._newest("*.json")))
 
     def find(
         self,
@@ -67,13 +76,13 @@ class Library:
         else:
             names = [path.name for path in self._newest(f"{question_key(question, kind)}-*.json")]
         for name in names:
-            pool = _opened(self.folder / name)
+            pool = _load(self.folder / name)
             if pool is not None and (recipe is None or pool.meta.get("complete")):
                 return pool if embedder is None else embedded_by(pool, embedder)
         return None
 
     def add(self, pool: Pool) -> Path:
-        """Keep a pool that `make_pool` made, with its pictures, and return its file.
+        """Save a pool that `generate_pool` made, with its pictures, and return its file.
 
         Raises
         ------
@@ -83,14 +92,14 @@ class Library:
         key = pool.meta.get("key")
         if not isinstance(key, str):
             raise OptionError(
-                "only a pool that make_pool made can be kept in the library; use pool.save(path)"
+                "only a pool that generate_pool made can be kept in the library; "
+                "use pool.save(path)"
             )
-        candidates = [self._kept(candidate, key) for candidate in pool]
-        baseline = self._kept(pool.baseline, key) if pool.baseline else None
-        kept = pool.with_candidates(candidates, baseline)
-        return kept.save(self.folder / f"{key}.json")
+        candidates = [self._with_copy(candidate, key) for candidate in pool]
+        baseline = self._with_copy(pool.baseline, key) if pool.baseline else None
+        return pool.with_candidates(candidates, baseline).save(self.folder / f"{key}.json")
 
-    def _kept(self, candidate: Candidate, key: str) -> Candidate:
+    def _with_copy(self, candidate: Candidate, key: str) -> Candidate:
         """Copy a picture into the library: drafts may be cleared away."""
         if candidate.image is None:
             return candidate
@@ -105,24 +114,77 @@ class Library:
         return sorted(self.folder.glob(pattern), key=lambda path: -path.stat().st_mtime)
 
 
-def embedded_by(pool: Pool, embedder: Embedder) -> Pool:
-    """Return the pool with this embedder's features; itself if it has them already."""
-    if pool.embedder == embedder.name:
-        return pool
-    kind = "image" if pool[0].image else "text"
-    features = Features(embedder, kind).matrix(list(pool))
-    return Pool(
-        pool.question,
-        list(pool),
-        features,
-        pool.baseline,
-        normalise=normalisation(features),
-        embedder=embedder.name,
-        meta=pool.meta,
-    )
+@dataclass(frozen=True, slots=True)
+class PoolRequest:
+    """A question, and which pool is wanted for it.
+
+    Parameters
+    ----------
+    question : str
+    file : Path, optional
+        A pool that the person already has.
+    model : str, optional
+        A generator's name; a shipped or saved pool is used when none is named.
+    embedder : str, optional
+    size : int, optional
+    images : bool
+    fresh : bool
+        Generate a new pool even if there is one.
+    care : bool, optional
+        Let the model list ideas and weigh them before it writes: slower, more varied, and truer
+        to the question. When not given, a local model does and a service does not.
+    """
+
+    question: str
+    file: Path | None = None
+    model: str | None = None
+    embedder: str | None = None
+    size: int | None = None
+    images: bool = False
+    fresh: bool = False
+    care: bool | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """Whether the answers are texts or pictures."""
+        return "image" if self.images else "text"
+
+    @property
+    def accepts_existing(self) -> bool:
+        """Whether a pool that is there already is as good as a new one."""
+        particular = self.care is not None or self.model is not None or self.size is not None
+        return not (self.fresh or particular)
 
 
-def _opened(path: Path) -> Pool | None:
+def find_pool(request: PoolRequest) -> tuple[Pool, Question | None] | None:
+    """Return the pool for a question if there is one: shipped, or generated before."""
+    shipped = domains.find_question(request.question)
+    if shipped is not None and (shipped[0].kind == request.kind or not request.images):
+        return shipped[1].pool(embedder=request.embedder), shipped[1]
+    embedder = embedder_for(request.embedder, request.kind) if request.embedder else None
+    pool = Library().find(request.question, kind=request.kind, embedder=embedder)
+    return None if pool is None else (pool, None)
+
+
+def generate_requested(
+    request: PoolRequest, generator: Generator, progress: Progress | None = None
+) -> Pool:
+    """Generate the pool that was requested, and add it to the library.
+
+    Parameters
+    ----------
+    request : PoolRequest
+    generator : Generator
+    progress : callable, optional
+        Called with an `Event` at every step.
+    """
+    recipe = default_recipe(generator, kind=request.kind, size=request.size, care=request.care)
+    pool = generate_pool(request.question, generator, request.embedder, recipe, progress=progress)
+    Library().add(pool)
+    return pool
+
+
+def _load(path: Path) -> Pool | None:
     """Read a pool; one that is damaged or has lost its pictures counts as not there."""
     try:
         pool = Pool.load(path)

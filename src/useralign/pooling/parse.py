@@ -1,24 +1,49 @@
-"""What a model says is data: interests and answers, read by their form and never trusted.
+"""Read what a model returns: lists, answers and pictures, judged by their form and never trusted.
 
 Nothing here raises on account of a strange reply, but for `parse_interests`, which raises
-`ModelAnswerError` when there is no interest in it.
+`ModelAnswerError` when there is no interest in it. Every pattern takes time in proportion to the
+length of the text, whatever the text is.
 """
 
 from __future__ import annotations
 
+import importlib
+import io
 import json
 import re
+import unicodedata
 from typing import Any, NamedTuple
 
 from useralign.errors import ModelAnswerError
-from useralign.pooling.words import sentences, shingles, tidy, words
 
-_TRIES = 20
+LONGEST = 20_000
+"""Characters of a reply that are looked at; a model that runs away is not followed."""
+SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"})
+"""Names of picture files end with one of these."""
+
+_JSON_STARTS = 20
 _ITEM_LENGTH = 120
 _LIST_LENGTH = 200
 _HEADING = 8
-_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_ECHO = 0.6
+_INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2060\ufeff\ud800-\udfff]")
+# Only from the first of several marks on, so that a run of them is not tried from each of them.
+_END = re.compile(
+    r"(?:(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=\s|$))|[。！？]+[”’」』）]*"  # noqa: RUF001
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|dr|mrs?|ms|st|vs|approx|prof|jr|sr)|\b[A-Z]|(?:^|\s)\d{1,2})\.$",
+    re.IGNORECASE,
+)
+_FUNCTION_WORDS = re.compile(
+    r"(?:an?|and|at|by|for|from|go|have|her|him|in|into|it|make|my|new|of|on|or|out|some|take|that|the|them|to|"
+    r"try|up|use|with|your)"
+)
+# The closing mark is optional: a string that is never closed is passed over as a whole.
+_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*+)("?)')
 _BULLET = re.compile(r"^\s*(?:[-*•–+]|\(?\d{1,3}[.):]|[a-z][.)])\s+(?=\S)")  # noqa: RUF001
+_FENCE = re.compile(r"^[^\S\n]*```\w*[^\S\n]*$", re.MULTILINE)
+_LINK = re.compile(r"!?\[([^\[\]]*+)\]\([^)\[]*+\)")
 _REFUSAL = re.compile(
     r"\bas an? (?:ai|artificial|language model|large language)|"
     r"\bi(?:'m| am) (?:just |only )?an? (?:ai|artificial|language model|large language)|"
@@ -39,6 +64,72 @@ _EAGER = re.compile(
     re.IGNORECASE,
 )
 _DANGLING = re.compile(r"(?:[,;:(–—-]|\b(?:a|an|and|the|of|or|to|with|for|in|but|is))$")  # noqa: RUF001
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", ".png"),
+    (b"\xff\xd8\xff", ".jpg"),
+    (b"GIF87a", ".gif"),
+    (b"GIF89a", ".gif"),
+    (b"BM", ".bmp"),
+)
+
+
+def tidy(text: str) -> str:
+    """Return the text without what cannot be shown or saved, and no longer than `LONGEST`."""
+    plain = text[:LONGEST].replace("\r\n", "\n").replace("\r", "\n")
+    return unicodedata.normalize("NFC", _INVISIBLE.sub("", plain)).strip()
+
+
+def words(text: str) -> list[str]:
+    """Return its words, without case, punctuation and typographic variants."""
+    return re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold())
+
+
+def shingles(text: str, length: int = 3) -> frozenset[tuple[str, ...]]:
+    """Return all runs of `length` words; for a shorter text, the whole of it."""
+    parts = words(text)
+    if not parts:
+        return frozenset()
+    last = max(1, len(parts) - length + 1)
+    return frozenset(tuple(parts[start : start + length]) for start in range(last))
+
+
+def sentences(text: str) -> tuple[list[str], str]:
+    """Split a text into complete sentences and what is left behind the last of them.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    complete : list of str
+    rest : str
+        Empty when the text ends with a sentence.
+    """
+    complete, start = [], 0
+    for match in _END.finditer(text):
+        end = match.end()
+        # "e.g." and "1." end no sentence, unless nothing follows.
+        if end < len(text) and _ABBREVIATION.search(text[max(start, end - 12) : end]):
+            continue
+        complete.append(text[start:end].strip())
+        start = end
+    return complete, text[start:].strip()
+
+
+def is_function_word(word: str) -> bool:
+    """Return whether an English word says nothing by itself, such as "for" or "with"."""
+    return _FUNCTION_WORDS.fullmatch(word.casefold()) is not None
+
+
+def content_words(text: str) -> frozenset[str]:
+    """Return the words that say what a text is about, singular and plural alike.
+
+    English function words are left out, unless there is nothing else.
+    """
+    stems = [word.removesuffix("s") if len(word) > 3 else word for word in words(text)]
+    content = frozenset(word for word in stems if not is_function_word(word))
+    return content or frozenset(stems)
 
 
 class Verdict(NamedTuple):
@@ -74,26 +165,25 @@ def parse_interests(reply: str) -> list[str]:
         If there is none.
     """
     text = tidy(reply)
-    found: dict[str, str] = {}
+    interests: dict[str, str] = {}
     for item in (_from_json(text) or _from_half(text) or _from_lines(text))[:_LIST_LENGTH]:
-        clean = _interest(item)
-        if clean:
-            found.setdefault(" ".join(words(clean)), clean)
-    if not found:
+        if clean := _clean_item(item):
+            interests.setdefault(" ".join(words(clean)), clean)
+    if not interests:
         start = " ".join(text.split())[:60]
         raise ModelAnswerError(
             f"expected a JSON array of interests; the model answered {start!r}. "
             "Try again with another seed or a larger model, or use style='unbiased'"
         )
-    return list(found.values())
+    return list(interests.values())
 
 
 def _from_json(text: str) -> list[str]:
     """Read the first JSON value in the text that holds a list of texts."""
     decoder = json.JSONDecoder()
-    for place in [match.start() for match in re.finditer(r"[\[{]", text)][:_TRIES]:
+    for start in [match.start() for match in re.finditer(r"[\[{]", text)][:_JSON_STARTS]:
         try:
-            value, _ = decoder.raw_decode(text, place)
+            value, _ = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             continue
         if texts := _texts(value):
@@ -107,13 +197,9 @@ def _texts(value: Any) -> list[str]:
         return _texts(lists[0]) if lists else []
     if not isinstance(value, list):
         return []
-    found = []
-    for item in value:
-        # Some models make an object of each: {"name": "...", "reason": "..."}.
-        inner = next(iter(item.values()), None) if isinstance(item, dict) else item
-        if isinstance(inner, str):
-            found.append(inner)
-    return found
+    # Some models make an object of each: {"name": "...", "reason": "..."}.
+    items = [next(iter(i.values()), None) if isinstance(i, dict) else i for i in value]
+    return [item for item in items if isinstance(item, str)]
 
 
 def _from_half(text: str) -> list[str]:
@@ -121,13 +207,15 @@ def _from_half(text: str) -> list[str]:
     opened = text.find("[")
     if opened < 0:
         return []
-    found = []
+    strings = []
     for match in _STRING.finditer(text, opened):
+        if not match.group(2):
+            continue
         try:
-            found.append(str(json.loads(match.group())))
+            strings.append(str(json.loads(match.group())))
         except ValueError:
-            found.append(match.group(1))
-    return found
+            strings.append(match.group(1))
+    return strings
 
 
 def _from_lines(text: str) -> list[str]:
@@ -135,7 +223,7 @@ def _from_lines(text: str) -> list[str]:
     return [_BULLET.sub("", line) for line in text.splitlines() if _BULLET.match(line)]
 
 
-def _interest(item: str) -> str:
+def _clean_item(item: str) -> str:
     plain = _BULLET.sub("", re.sub(r"[*_`#]+", "", tidy(item)))
     plain = " ".join(plain.split()).strip(" \"'“”,;.:[]{}")
     usable = 2 <= len(plain) <= _ITEM_LENGTH and words(plain) and not _refuses(plain)
@@ -153,7 +241,7 @@ def parse_lines(reply: str, *, cut_off: bool = False) -> list[str]:
     """
     lines = tidy(reply).splitlines()[: -1 if cut_off else None]
     plain = [line.replace('"', "") for line in lines[:_LIST_LENGTH]]
-    return [clean for line in plain if (clean := _interest(line))]
+    return [clean for line in plain if (clean := _clean_item(line))]
 
 
 def parse_answer(
@@ -190,19 +278,19 @@ def parse_answer(
         if finish == "length" or _DANGLING.search(text.lower()):
             return Verdict(text, "truncated")
         complete = [text]
-    shown = _limited(complete, limit)
-    if len(words(shown)) < least:
-        return Verdict(shown, "too short")
-    return Verdict(shown, "echo" if _echoes(shown, question, prompt) else None)
+    answer = _limited(complete, limit)
+    if len(words(answer)) < least:
+        return Verdict(answer, "too short")
+    return Verdict(answer, "echo" if _echoes(answer, question, prompt) else None)
 
 
 def clean_answer(reply: str) -> str:
     """Return the answer in a reply: without preface, quotes, fences, markdown and thoughts."""
     text = re.sub(r"<think>.*?(?:</think>|\Z)", "", tidy(reply), flags=re.DOTALL)
-    text = _unwrapped(re.sub(r"^\s*```\w*\s*$", "", text, flags=re.MULTILINE).strip())
+    text = _unwrapped(_FENCE.sub("", text).strip())
     lines = [re.sub(r"^\s*(?:#{1,6}|>)\s+", "", _BULLET.sub("", s)) for s in text.splitlines()]
     text = " ".join(" ".join(_stopped(lines)).split())
-    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = _LINK.sub(r"\1", text)
     text = re.sub(r"\*+|__+|`+|\"\"\"|'''", "", text).strip()
     text = _EAGER.sub("", _PREFACE.sub("", text, count=1), count=1).strip()
     return _unquoted(text)
@@ -241,10 +329,10 @@ def _unquoted(text: str) -> str:
 
 def _without_question(text: str, question: str) -> str:
     """Drop a repetition of the question before the answer."""
-    asked = " ".join(tidy(question).split())
+    plain = " ".join(tidy(question).split())
     start = text.removeprefix("Question:").lstrip()
-    if asked and start[: len(asked)].casefold() == asked.casefold():
-        return _PREFACE.sub("", start[len(asked) :].lstrip(" ?:.-\n"), count=1)
+    if plain and start[: len(plain)].casefold() == plain.casefold():
+        return _PREFACE.sub("", start[len(plain) :].lstrip(" ?:.-\n"), count=1)
     return text
 
 
@@ -264,5 +352,33 @@ def _refuses(text: str) -> bool:
 def _echoes(text: str, question: str, prompt: str) -> bool:
     """Return whether most of a text's word triples stand in what was asked."""
     own = shingles(text)
-    asked = shingles(question) | shingles(prompt)
-    return bool(own) and len(own & asked) / len(own) >= 0.6
+    request = shingles(question) | shingles(prompt)
+    return bool(own) and len(own & request) / len(own) >= _ECHO
+
+
+def picture_suffix(data: bytes) -> str | None:
+    """Return the suffix that fits a file's first bytes; None when it is no known picture."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return ".webp"
+    return next((suffix for magic, suffix in _MAGIC if data.startswith(magic)), None)
+
+
+def picture_problem(data: bytes) -> str | None:
+    """Return what is wrong with the bytes of a picture; None when nothing is.
+
+    Without Pillow only the first bytes are looked at.
+    """
+    if not data:
+        return "empty"
+    if picture_suffix(data) is None:
+        return "no picture (PNG, JPEG, WebP, GIF or BMP)"
+    try:
+        image = importlib.import_module("PIL.Image")
+    except ImportError:
+        return None
+    try:
+        with image.open(io.BytesIO(data)) as opened:
+            opened.load()
+    except Exception as error:  # noqa: BLE001 - Pillow raises many kinds on damaged data
+        return f"damaged picture ({error})"
+    return None

@@ -1,7 +1,7 @@
-"""Every prompt that pools are made with, in one place.
+"""Every prompt that pools are made with and grow by, in one place.
 
-A question and an interest are a person's data, not instructions of ours: they stand between triple
-quotes, which they cannot close.
+What a person or a model wrote is data, not an instruction of ours: it stands between triple quotes,
+which it cannot close.
 """
 
 from __future__ import annotations
@@ -12,6 +12,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+LONGEST_EXAMPLE = 600
+"""Characters of a liked or disliked answer, or of a remark, that a prompt repeats."""
+MENTIONED = 40
+"""How many of the other answers a prompt for a new one mentions."""
+_FIRST_WORDS = 8
 SYSTEM = (
     "You answer a person's question with one concrete suggestion that they can act on. The "
     "question stands between triple quotes. Write two or three plain, complete sentences: name "
@@ -134,7 +139,7 @@ def ideas(question: str, interest: str | None = None, mind: str = "") -> str:
     return "\n\n".join(lines)
 
 
-def interests(question: str, count: int, known: Sequence[str] = ()) -> str:
+def interests(question: str, count: int, existing: Sequence[str] = ()) -> str:
     """Return the prompt that asks for interests, as JSON.
 
     Parameters
@@ -142,7 +147,7 @@ def interests(question: str, count: int, known: Sequence[str] = ()) -> str:
     question : str
     count : int
         How many to ask for.
-    known : sequence of str
+    existing : sequence of str
         Those already there, which are not to be repeated.
     """
     people = (
@@ -156,8 +161,8 @@ def interests(question: str, count: int, known: Sequence[str] = ()) -> str:
         '{"interests": ["...", "..."]}'
     )
     lines = [f"Question:\n{quoted(question)}", people, form]
-    if known:
-        lines.insert(2, f"Leave out these and anything like them:\n{quoted('; '.join(known))}")
+    if existing:
+        lines.insert(2, f"Leave out these and anything like them:\n{quoted('; '.join(existing))}")
     return "\n\n".join(lines)
 
 
@@ -184,3 +189,72 @@ def picture(question: str, interest: str | None = None) -> str:
     if interest is None:
         return prompt
     return f"{prompt}\n\nMake it for this person:\n{quoted(interest)}"
+
+
+def grown_answer(
+    question: str,
+    liked: Sequence[str],
+    disliked: Sequence[str],
+    remarks: Sequence[str] = (),
+    others: Sequence[str] = (),
+) -> str:
+    """Return the prompt for one more answer, near what was liked.
+
+    It does not speak of a person: a small model would speak of one, too. What stays the same from
+    one prompt to the next comes first, so that a local model need not read it again.
+
+    Parameters
+    ----------
+    question : str
+    liked, disliked : sequence of str
+        What the person chose, and what they turned down.
+    remarks : sequence of str
+        What they said in their own words.
+    others : sequence of str
+        The rest of the answers that are there; their first words are given.
+    """
+    parts = [f"Question:\n{quoted(question)}"]
+    if others:
+        starts = [" ".join(text.split()[:_FIRST_WORDS]) for text in others[-MENTIONED:]]
+        parts.append(f"Known already:\n{_listed(starts)}")
+    if disliked:
+        parts.append(f"Not liked:\n{_listed(disliked)}")
+    if remarks:
+        parts.append(f"Wishes:\n{_listed(remarks)}")
+    if liked:
+        parts.append(f"Liked:\n{_listed(liked)}")
+    parts.append(_task(liked, disliked))
+    return "\n\n".join(parts)
+
+
+def grown_picture(
+    question: str, liked: Sequence[str], disliked: Sequence[str], remarks: Sequence[str] = ()
+) -> str:
+    """Return the prompt for one more picture; parameters as for `grown_answer`."""
+    parts = [f"Make one picture that answers this request:\n{quoted(question)}"]
+    if remarks:
+        parts.append(f"The person said:\n{_listed(remarks)}")
+    if disliked:
+        parts.append(f"They do not want pictures such as:\n{_listed(disliked)}")
+    if liked:
+        parts.append(f"They like pictures such as:\n{_listed(liked)}")
+    parts.append(
+        "Make a new picture that is close to what they like and unlike what they do not want."
+        if liked or disliked
+        else "Make a new picture."
+    )
+    return "\n\n".join(parts)
+
+
+def _task(liked: Sequence[str], disliked: Sequence[str]) -> str:
+    kind = ""
+    if liked:
+        kind = " of the same kind as what was liked"
+    if disliked:
+        kind += "," if liked else ""
+        kind += " unlike what was not liked"
+    return f"Answer the question with another choice{kind}. Repeat none of the above."
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return quoted("\n".join(f"- {' '.join(text[:LONGEST_EXAMPLE].split())}" for text in texts))

@@ -1,4 +1,4 @@
-"""How a pool is to be made: how many candidates, of which kinds, at which temperatures.
+"""What a pool is made of: how many candidates, of which kinds, at which temperatures.
 
 The defaults are the paper's (its appendix "Details about Pool Generation"): half of the candidates
 from the question alone at temperature 0.5, half by interests that the model reasons about at
@@ -7,17 +7,36 @@ temperature 0.8 and answers at 0.5, and one baseline at temperature 0.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+from collections import Counter
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
+from useralign.checks import whole
 from useralign.errors import OptionError
-from useralign.pooling.duplicates import MAX_COSINE, MAX_OVERLAP
+from useralign.pooling.parse import words
 from useralign.pooling.prompts import CONCISE, SYSTEM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from useralign.pool import Candidate
 
 Kind = Literal["text", "image"]
 Style = Literal["mixed", "unbiased", "given"]
+Source = Literal["unbiased", "interest", "given"]
 SIZES: dict[str, int] = {"text": 20, "image": 40}
+MAX_OVERLAP = 0.5
+"""Two sentences of twenty words that differ in two places share this much."""
+MAX_COSINE = {"text": 0.92, "image": 0.97}
+"""With the default text embedder, candidates of one question in food64d and travel64d reach 0.88 at
+most; three paraphrases tried had 0.93 to 0.97. The limit for pictures is not measured: those for
+one prompt are taken to be closer by nature."""
+_LEAST = {"size": 2, "answers_per_interest": 1, "seed": 0, "max_tokens": 1, "min_words": 1}
+_LEAST_IF_SET = {"sentences": 1, "max_attempts": 1}
 _LIMITS = ("max_attempts", "max_cost")
 
 
@@ -98,25 +117,26 @@ class Recipe:
         _choice("kind", self.kind, get_args(Kind))
         _choice("style", self.style, get_args(Style))
         if self.size is None:
-            object.__setattr__(self, "size", SIZES[self.kind])
+            self._set("size", SIZES[self.kind])
         if self.max_cosine is None:
-            object.__setattr__(self, "max_cosine", MAX_COSINE[self.kind])
-        object.__setattr__(self, "interests", _interests(self.interests))
-        for name, low in (("size", 2), ("answers_per_interest", 1), ("seed", 0), ("max_tokens", 1)):
-            _whole(name, getattr(self, name), low)
-        _whole("min_words", self.min_words, 1)
-        for name in ("sentences", "max_attempts"):
-            if getattr(self, name) is not None:
-                _whole(name, getattr(self, name), 1)
+            self._set("max_cosine", MAX_COSINE[self.kind])
+        self._set("interests", _interests(self.interests))
+        for name, least in (_LEAST | _LEAST_IF_SET).items():
+            if name in _LEAST or getattr(self, name) is not None:
+                self._set(name, whole(name, getattr(self, name), least))
         for name in ("temperature", "interest_temperature", "baseline_temperature"):
             _number(name, getattr(self, name), 0.0, 2.0)
         for name in ("max_overlap", "max_cosine", "min_p"):
             if name != "min_p" or self.min_p is not None:
                 _number(name, getattr(self, name), 0.0, 1.0)
-        _switch("care", self.care)
+        if not isinstance(self.care, bool):
+            raise OptionError(f"care must be True or False; got {self.care!r}")
         if self.max_cost is not None:
             _number("max_cost", self.max_cost, 0.0, math.inf)
         self._check_interests()
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
 
     def _check_interests(self) -> None:
         if self.style != "given":
@@ -181,8 +201,7 @@ class Recipe:
         """How many candidates may be asked for."""
         if self.max_attempts is not None:
             return self.max_attempts
-        given = len(self.interests) * self.answers_per_interest
-        return 3 * self.count + given
+        return 3 * self.count + len(self.interests) * self.answers_per_interest
 
     def identity(self) -> dict[str, Any]:
         """Return as plain data what makes it this recipe: all but the limits.
@@ -193,12 +212,91 @@ class Recipe:
         return data | {"interests": list(self.interests)}
 
 
-def _interests(given: object) -> tuple[str, ...]:
-    if isinstance(given, str) or not isinstance(given, (tuple, list)):
-        raise OptionError(f"interests must be several texts, such as ('music',); got {given!r}")
-    if wrong := [item for item in given if not isinstance(item, str) or not item.strip()]:
+class CandidateSpec(NamedTuple):
+    """One candidate to ask a model for."""
+
+    source: Source
+    id: str
+    interest: str | None
+    idea: str | None = None
+
+    @property
+    def role(self) -> str:
+        """What it counts as in the usage."""
+        return "unbiased" if self.source == "unbiased" else "answers"
+
+
+@dataclass
+class Group:
+    """Candidates of one source, as many as its quota.
+
+    Specs are numbered in the order in which they are made, which depends on the replies alone. So
+    a replay of the replies makes the same specs, with the same ids and seeds.
+
+    Parameters
+    ----------
+    source : {"unbiased", "interest", "given"}
+    quota : int
+    interests : sequence of str or None
+        What to ask for; None asks for the question alone.
+    each : int, optional
+        How many to ask for of each interest at first; when not given, as many as the quota in all.
+    """
+
+    source: Source
+    quota: int
+    interests: Sequence[str | None] = (None,)
+    each: int | None = None
+    count: int = 0
+
+    def first(self) -> list[CandidateSpec]:
+        """Return the specs to begin with."""
+        if self.each is None:
+            return self._specs(islice(cycle(self.interests), self.quota))
+        return self._specs(interest for interest in self.interests for _ in range(self.each))
+
+    def missing(self, candidates: Sequence[Candidate]) -> list[CandidateSpec]:
+        """Return specs for what is missing; the interests least served come first."""
+        served = Counter(c.interest for c in candidates if c.source == self.source)
+        order = sorted(self.interests, key=lambda interest: served[interest])
+        return self._specs(islice(cycle(order), max(0, self.quota - served.total())))
+
+    def _specs(self, interests: Iterable[str | None]) -> list[CandidateSpec]:
+        specs = [
+            CandidateSpec(self.source, f"{self.source[0]}{number}", interest)
+            for number, interest in enumerate(interests, start=self.count + 1)
+        ]
+        self.count += len(specs)
+        return specs
+
+
+def seed_of(seed: int, name: str) -> int:
+    """Return the seed of one request: its own, and the same in every run of the recipe."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{name}".encode()).digest()[:4]) >> 1
+
+
+def digest(data: Any) -> str:
+    """Return a short hash of plain data."""
+    canonical = json.dumps(data, sort_keys=True, default=str)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:24]
+
+
+def question_key(question: str, kind: str) -> str:
+    """Return a key that is the same for all ways to write a question: case, spaces, marks."""
+    return digest([words(question), kind])[:12]
+
+
+def pool_key(question: str, recipe: Recipe, model: str) -> str:
+    """Return the key of the pool that a recipe and a model make for a question."""
+    return f"{question_key(question, recipe.kind)}-{digest([recipe.identity(), model])[:12]}"
+
+
+def _interests(texts: object) -> tuple[str, ...]:
+    if isinstance(texts, str) or not isinstance(texts, (tuple, list)):
+        raise OptionError(f"interests must be several texts, such as ('music',); got {texts!r}")
+    if wrong := [item for item in texts if not isinstance(item, str) or not item.strip()]:
         raise OptionError(f"an interest must be a text that is not empty; got {wrong[0]!r}")
-    tidy = tuple(" ".join(item.split()) for item in given)
+    tidy = tuple(" ".join(item.split()) for item in texts)
     if len({item.casefold() for item in tidy}) < len(tidy):
         raise OptionError(f"interests must differ from each other; got {list(tidy)}")
     return tidy
@@ -207,16 +305,6 @@ def _interests(given: object) -> tuple[str, ...]:
 def _choice(name: str, value: object, expected: tuple[str, ...]) -> None:
     if value not in expected:
         raise OptionError(f"{name}={value!r} is not known; expected one of {', '.join(expected)}")
-
-
-def _switch(name: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise OptionError(f"{name} must be True or False; got {value!r}")
-
-
-def _whole(name: str, value: object, low: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < low:
-        raise OptionError(f"{name} must be a whole number of at least {low}; got {value!r}")
 
 
 def _number(name: str, value: object, low: float, high: float) -> None:

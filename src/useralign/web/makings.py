@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, insert, select, update
 
-from useralign import obtaining
 from useralign.errors import NotFoundError, UseralignError
-from useralign.obtaining import Wanted
+from useralign.pooling import PoolRequest, find_pool, generate_requested
 from useralign.store import Interactions, token
 from useralign.store.schema import makings
 from useralign.web import beginning
@@ -256,23 +255,23 @@ class Makings:
 
     def _obtain(self, request: Mapping[str, Any], watch: _Watch) -> tuple[Pool, bool]:
         """Return the pool, and whether it comes with the package and so is everybody's."""
-        wanted = Wanted(
+        wanted = PoolRequest(
             request["question"],
             model=request.get("model"),
             size=request.get("size"),
             images=request.get("kind") == "image",
         )
-        if wanted.ready_will_do and (found := obtaining.find(wanted)) is not None:
+        if wanted.accepts_existing and (found := find_pool(wanted)) is not None:
             return found[0], found[1] is not None
         generator = self._settings.generator(wanted.model)
         if generator.name != "local":
             watch.note(f"Asking {generator.model}.")
-            return obtaining.make(wanted, generator, watch.see), False
+            return generate_requested(wanted, generator, watch.see), False
         # One model in memory, and one question at a time: side by side they would both crawl.
         with self._local_turn:
             watch.note(f"Waking {generator.model} on this machine; that takes a moment.")
             generator = self._awake.setdefault(generator.model, generator)
-            return obtaining.make(wanted, generator, watch.see), False
+            return generate_requested(wanted, generator, watch.see), False
 
 
 class _StoppedError(Exception):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from useralign.errors import OptionError
-from useralign.obtaining import generator_of
+from useralign.pooling import load_generator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ class Settings:
     hosts: frozenset[str] = frozenset()
     trust_proxy: bool = False
     making: bool | None = None
-    generator: Callable[[str | None], Generator] = generator_of
+    generator: Callable[[str | None], Generator] = load_generator
     now: Callable[[], float] = time.time
     largest_body: int = 4 * 1024 * 1024
     answers_per_minute: float = 240.0

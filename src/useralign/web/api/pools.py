@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request, Response
 
-from useralign import obtaining
 from useralign.errors import OptionError, PoolError
-from useralign.obtaining import Wanted
 from useralign.pool import Candidate, Pool
-from useralign.pooling.make import checked_question
+from useralign.pooling import PoolRequest, check_question, find_pool
 from useralign.web import models as at_hand
 from useralign.web.api.caller import Caller
 from useralign.web.api.models import MOST_NUMBERS, MakingOut, ModelOut, NewPool, PoolOut
@@ -37,13 +35,13 @@ def make_a_pool(
     pool = _given(body)
     owner: str | None = caller
     if pool is None:
-        wanted = Wanted(
-            checked_question(body.question),
+        wanted = PoolRequest(
+            check_question(body.question),
             model=body.model,
             size=body.size,
             images=body.kind == "image",
         )
-        found = obtaining.find(wanted) if wanted.ready_will_do and not wanted.images else None
+        found = find_pool(wanted) if wanted.accepts_existing and not wanted.images else None
         if found is None:
             return _begin(request, response, caller, wanted)
         pool, shipped = found
@@ -74,7 +72,7 @@ def list_models(_: Caller) -> list[ModelOut]:
     ]
 
 
-def _begin(request: Request, response: Response, caller: str, wanted: Wanted) -> MakingOut:
+def _begin(request: Request, response: Response, caller: str, wanted: PoolRequest) -> MakingOut:
     """Have a model at work on a pool."""
     if wanted.model is not None and wanted.model not in {c.name for c in at_hand.at_hand()}:
         raise OptionError(

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Form, Request, Response
 
-from useralign import domains, obtaining
+from useralign import domains
 from useralign.errors import ModelUnavailableError, OptionError
-from useralign.obtaining import Wanted
-from useralign.pooling.make import checked_question
+from useralign.pooling import PoolRequest, check_question, find_pool
 from useralign.web import beginning, models
 from useralign.web.identity import Here
 from useralign.web.kept import unfinished
@@ -64,7 +63,7 @@ def ask(
     }
     try:
         wanted = _wanted(question, kind, model)
-        found = None if wanted.images or not wanted.ready_will_do else obtaining.find(wanted)
+        found = None if wanted.images or not wanted.accepts_existing else find_pool(wanted)
         if found is None:
             _check_makable(wanted, allowed=state.settings.visitors_may_make)
     except (OptionError, ModelUnavailableError) as error:
@@ -120,20 +119,20 @@ def _texts(domain: Domain) -> list[str]:
     return [question.text for question in domain.questions]
 
 
-def _wanted(question: str, kind: str, model: str) -> Wanted:
+def _wanted(question: str, kind: str, model: str) -> PoolRequest:
     """Return what a person wants; a question that ships with its answers has its own kind."""
     if not question.strip():
         raise OptionError("Type a question first, or take one of those below.")
-    text = checked_question(question)
+    text = check_question(question)
     shipped = domains.find_question(text)
     if model or shipped is None:
-        return Wanted(text, model=model or None, images=kind == "image")
-    return Wanted(text, images=shipped[0].kind == "image")
+        return PoolRequest(text, model=model or None, images=kind == "image")
+    return PoolRequest(text, images=shipped[0].kind == "image")
 
 
-def _check_makable(wanted: Wanted, *, allowed: bool) -> None:
+def _check_makable(wanted: PoolRequest, *, allowed: bool) -> None:
     """Raise if answers would have to be made and cannot be."""
-    if wanted.ready_will_do and domains.find_question(wanted.question) is not None:
+    if wanted.accepts_existing and domains.find_question(wanted.question) is not None:
         return
     if not allowed:
         raise ModelUnavailableError(_CLOSED)

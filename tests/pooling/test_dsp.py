@@ -10,8 +10,8 @@ import pytest
 
 import useralign.domains
 from useralign import FileFormatError, ModelError, OptionError
-from useralign.domains.dsp import INTERESTS, make_pools, read_dsp
 from useralign.models.generators import Scripted, TextRequest
+from useralign.pooling.dsp import INTERESTS, generate_dsp_pools, read_dsp
 
 SAMPLE = Path(useralign.domains.__file__).parent / "data" / "dsp64d" / "sample.json"
 WORDS = [
@@ -59,7 +59,7 @@ def test_samples_are_drawn_by_the_seed() -> None:
 
 def test_pools_are_half_unbiased_half_by_the_four_interests(tmp_path: Path) -> None:
     entries = read_dsp(SAMPLE, count=2)
-    pools = list(make_pools(entries, script(), tmp_path))
+    pools = list(generate_dsp_pools(entries, script(), tmp_path))
     assert [p.question for p in pools] == [e.query for e in entries]
     for pool, entry in zip(pools, entries, strict=True):
         sources = [c.source for c in pool]
@@ -73,14 +73,14 @@ def test_pools_are_half_unbiased_half_by_the_four_interests(tmp_path: Path) -> N
 def test_what_was_made_is_not_made_again(tmp_path: Path) -> None:
     entries = read_dsp(SAMPLE, count=2)
     one = script()
-    list(make_pools(entries[:1], one, tmp_path / "one"))
+    list(generate_dsp_pools(entries[:1], one, tmp_path / "one"))
     with pytest.raises(ModelError):
-        list(make_pools(entries, script(fails_at=one.calls + 5), tmp_path))
+        list(generate_dsp_pools(entries, script(fails_at=one.calls + 5), tmp_path))
     assert (tmp_path / f"{entries[0].id}.json").exists()
     second = script()
-    list(make_pools(entries, second, tmp_path))
+    list(generate_dsp_pools(entries, second, tmp_path))
     whole = script()
-    list(make_pools(entries, whole, tmp_path / "again"))
+    list(generate_dsp_pools(entries, whole, tmp_path / "again"))
     assert second.calls < whole.calls
 
 

@@ -1,4 +1,4 @@
-"""Find the pool for a question, or make it."""
+"""Get the pool for a question: read it, find it, or generate it with a progress bar."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from useralign import obtaining
 from useralign.cli import keys, screens
 from useralign.errors import ModelUnavailableError
-from useralign.obtaining import Wanted, find, generator_of
+from useralign.pooling import (
+    PoolRequest,
+    find_pool,
+    generate_requested,
+    load_generator,
+    read_pool,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,37 +26,33 @@ if TYPE_CHECKING:
     from useralign.pool import Pool
     from useralign.pooling import Event
 
-__all__ = ["Wanted", "find", "generator_of", "make", "obtain"]
 
-
-def obtain(wanted: Wanted, console: Console) -> tuple[Pool, Question | None]:
+def get_pool(request: PoolRequest, console: Console) -> tuple[Pool, Question | None]:
     """Return the pool for a question, and the shipped question if it is one.
 
     Parameters
     ----------
-    wanted : Wanted
+    request : PoolRequest
     console : Console
         For progress.
     """
-    if wanted.file is not None:
-        from useralign.pooling import read_pool
-
-        return read_pool(wanted.file, wanted.question or None, wanted.embedder), None
-    if wanted.ready_will_do and (found := find(wanted)) is not None:
-        return found
-    return make(wanted, console), None
+    if request.file is not None:
+        return read_pool(request.file, request.question or None, request.embedder), None
+    if request.accepts_existing and (existing := find_pool(request)) is not None:
+        return existing
+    return generate(request, console), None
 
 
-def make(wanted: Wanted, console: Console) -> Pool:
-    """Make a pool with a model, showing how it grows, and keep it."""
+def generate(request: PoolRequest, console: Console) -> Pool:
+    """Generate a pool with a model, showing how it fills, and add it to the library."""
     try:
-        generator = generator_of(wanted.model)
+        generator = load_generator(request.model)
     except ModelUnavailableError:
-        if wanted.model or not keys.has_terminal():
+        if request.model or not keys.has_terminal():
             raise
         generator = _offer(console)
     with _Watch(console, generator.model) as watch:
-        return obtaining.make(wanted, generator, watch.see)
+        return generate_requested(request, generator, watch.see)
 
 
 def _offer(console: Console) -> Generator:
@@ -77,11 +78,11 @@ def _offer(console: Console) -> Generator:
         )
     with shown(entry) as progress:
         weights.ensure(entry, progress)
-    return generator_of(f"local:{entry.name}")
+    return load_generator(f"local:{entry.name}")
 
 
 class _Watch:
-    """A progress bar over the making of a pool, with each answer as it arrives."""
+    """A progress bar over the generation of a pool, with each answer as it arrives."""
 
     def __init__(self, console: Console, model: str) -> None:
         self._console = console

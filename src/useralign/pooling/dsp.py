@@ -3,7 +3,7 @@
 The file is a JSON list of `{"query": ..., "responses": {"academy": ..., "business": ...,
 "entertainment": ..., "literature": ..., "normal": ...}}`. As in the paper's appendix on pools, 100
 questions are sampled; half of a pool is unbiased, the other half is sampled from five answers to
-each of the four interests; and three user descriptions a question are drawn from the interests.
+each of the four interests; and three user descriptions per question are drawn from the interests.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ import numpy as np
 
 from useralign.errors import FileFormatError, OptionError
 from useralign.files import read_json
+from useralign.pool import Pool
+from useralign.pooling.generate import generate_pool
+from useralign.pooling.recipe import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from useralign.models.embedders import Embedder
     from useralign.models.generators import Generator
-    from useralign.pool import Pool
 
 INTERESTS = {
     "academy": "works at a university and wants precise terms, evidence and context",
@@ -40,7 +42,7 @@ class Entry:
     Parameters
     ----------
     id : str
-        `dsp-` and its place in the file, from 0.
+        `dsp-` and its index in the file.
     query : str
     responses : dict of str to str
         The data set's own answer for each interest, and the normal one.
@@ -63,7 +65,7 @@ def read_dsp(path: str | Path, *, count: int = 100, users: int = 3, seed: int = 
     count : int
         How many questions; all of them when the file has no more.
     users : int
-        How many users a question, from 1 to 4.
+        How many users per question, from 1 to 4.
     seed : int
 
     Raises
@@ -82,11 +84,11 @@ def read_dsp(path: str | Path, *, count: int = 100, users: int = 3, seed: int = 
     if not isinstance(data, list) or not data:
         raise FileFormatError(f"{path}: expected a JSON list of questions")
     draw = np.random.default_rng(seed)
-    chosen = np.sort(draw.choice(len(data), min(count, len(data)), replace=False))
-    return [_entry(path, int(k), data[int(k)], draw, users) for k in chosen]
+    indices = np.sort(draw.choice(len(data), min(count, len(data)), replace=False))
+    return [_entry(path, int(k), data[int(k)], draw, users) for k in indices]
 
 
-def make_pools(
+def generate_dsp_pools(
     entries: Sequence[Entry],
     generator: Generator,
     folder: str | Path,
@@ -95,7 +97,7 @@ def make_pools(
     small_model: bool = False,
     seen: Callable[[int, int], None] | None = None,
 ) -> Iterator[Pool]:
-    """Make the pool of each question, one file each; those that are there are not made again.
+    """Yield the pool of each question; those that have a file already are not generated again.
 
     Parameters
     ----------
@@ -109,9 +111,6 @@ def make_pools(
     seen : callable, optional
         Called with how many of how many are done.
     """
-    from useralign.pool import Pool  # noqa: PLC0415 - what only the making of pools needs
-    from useralign.pooling import Recipe, generate_pool  # noqa: PLC0415
-
     interests = tuple(INTERESTS.values())
     base = Recipe.concise if small_model else Recipe
     for number, entry in enumerate(entries, start=1):
@@ -130,7 +129,7 @@ def make_pools(
 
 
 def _entry(
-    path: str | Path, place: int, item: object, draw: np.random.Generator, users: int
+    path: str | Path, index: int, item: object, draw: np.random.Generator, users: int
 ) -> Entry:
     query = item.get("query") if isinstance(item, dict) else None
     responses = item.get("responses") if isinstance(item, dict) else None
@@ -138,10 +137,10 @@ def _entry(
     good = isinstance(responses, dict) and all(isinstance(responses.get(k), str) for k in needed)
     if not isinstance(query, str) or not query.strip() or not good:
         raise FileFormatError(
-            f"{path}: entry {place} is not a DSP question; expected a text under 'query' and texts "
+            f"{path}: entry {index} is not a DSP question; expected a text under 'query' and texts "
             f"under 'responses' for {', '.join(needed)}"
         )
     assert isinstance(responses, dict)  # noqa: S101 - checked above, for the type checker
     names = draw.choice(list(INTERESTS), users, replace=False)
-    kept = {name: responses[name] for name in needed}
-    return Entry(f"dsp-{place}", query, kept, tuple(str(name) for name in names))
+    answers = {name: responses[name] for name in needed}
+    return Entry(f"dsp-{index}", query, answers, tuple(str(name) for name in names))

@@ -1,0 +1,430 @@
+"""Calls to a model: journaled, counted, within a limit on the cost, and read as candidates.
+
+A request that the draft already has a reply to is answered from it. Any other reply is in the draft
+before it is looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from useralign.errors import ModelAnswerError
+from useralign.files import write_atomically
+from useralign.models.generators.base import ImageRequest, Picture, Text, TextRequest, Usage, plain
+from useralign.pool import Candidate
+from useralign.pooling.parse import LONGEST, parse_answer, picture_problem, picture_suffix
+from useralign.pooling.recipe import digest
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+
+    from useralign.models.generators.base import Generator
+    from useralign.pooling.journal import Journal
+    from useralign.pooling.recipe import Recipe
+
+Reply = TypeVar("Reply", Text, Picture)
+Result = TypeVar("Result")
+ROLES = ("baseline", "unbiased", "interests", "answers", "ideas", "checks")
+GRACE = 10.0
+"""Seconds that calls under way have to come back when another one has failed for good."""
+_REASONING = ("interests", "ideas", "checks")
+_ROUNDING = 1e-12
+
+
+class OverBudgetError(Exception):
+    """Inside this package only: the next call might exceed the limit, so it is not made."""
+
+
+class NoAnswerError(ModelAnswerError):
+    """Inside this package only: the model gave no answer to one request.
+
+    Parameters
+    ----------
+    message : str
+    replayed : bool
+        Whether that was on file, so that nothing was asked now.
+    """
+
+    def __init__(self, message: str, *, replayed: bool) -> None:
+        super().__init__(message)
+        self.replayed = replayed
+
+
+class Ledger:
+    """Usage by role, and a gate that keeps the cost within a limit.
+
+    Calls run side by side, and what one costs is known only when it is over. So a call may begin
+    when there is room for it and for all that are under way, each taken to cost as much as the
+    dearest so far; the very first goes alone.
+
+    Parameters
+    ----------
+    max_cost : float, optional
+    """
+
+    def __init__(self, max_cost: float | None = None) -> None:
+        self.usage: dict[str, Usage] = {role: Usage() for role in ROLES}
+        self._max = max_cost
+        self._spent = 0.0
+        self._dearest: float | None = None
+        self._open = 0
+        self._changed = asyncio.Condition()
+
+    @property
+    def total(self) -> Usage:
+        """The sum over all roles."""
+        return sum(self.usage.values(), Usage())
+
+    def add(self, role: str, usage: Usage) -> None:
+        """Count what one call used, or had used when it was made."""
+        self.usage[role] += usage
+        # What came from a cache says nothing about what a call costs. A call without a price counts
+        # as free: a limit in dollars cannot hold it.
+        if usage.calls:
+            cost = usage.cost or 0.0
+            self._spent += cost
+            self._dearest = max(self._dearest or 0.0, cost)
+
+    @asynccontextmanager
+    async def call(self) -> AsyncIterator[None]:
+        """Wait until a call may begin, and count it as under way.
+
+        Raises
+        ------
+        OverBudgetError
+            If there will be no room for it.
+        """
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._room() is not None)
+            if not self._room():
+                raise OverBudgetError
+            self._open += 1
+        try:
+            yield
+        finally:
+            async with self._changed:
+                self._open -= 1
+                self._changed.notify_all()
+
+    def _room(self) -> bool | None:
+        """Return whether there is room; None as long as that depends on calls under way."""
+        if self._max is None:
+            return True
+        if self._dearest is None:
+            alone = self._open == 0
+            return (self._spent < self._max) if alone else None
+        if self._spent + (self._open + 1) * self._dearest <= self._max + _ROUNDING:
+            return True
+        return None if self._open else False
+
+    def report(self, model: str, embedder: str, seconds: float, count: int) -> dict[str, Any]:
+        """Return the usage by role, and a sentence in the form of the paper's cost section.
+
+        Parameters
+        ----------
+        model, embedder : str
+        seconds : float
+            Time that embedding took.
+        count : int
+            How many candidates the pool has.
+        """
+        total = self.total
+        return {
+            **{role: asdict(usage) for role, usage in self.usage.items()},
+            "generation": asdict(total),
+            "embedding": {"model": embedder, "seconds": seconds, "candidates": count},
+            "summary": f"Candidate pool generation with {model} cost {dollars(total.cost)}; "
+            f"embedding all candidates with {embedder} took {seconds:.2f} seconds.",
+        }
+
+
+def dollars(cost: float | None) -> str:
+    """Return a cost in words, as the paper writes it."""
+    if cost is None:
+        return "an unknown amount (no price is known for this model)"
+    return "less than $0.01" if 0 < cost < 0.005 else f"${cost:.2f}"
+
+
+def usage_from(data: Mapping[str, Any] | None) -> Usage:
+    """Build a usage from `asdict`'s form.
+
+    Raises
+    ------
+    TypeError
+        If it is of another form.
+    """
+    return Usage(**(data or {}))
+
+
+class MeteredClient:
+    """Asks a model, once for each key.
+
+    Parameters
+    ----------
+    generator : Generator
+        Makes the candidates.
+    writer : Generator
+        Reasons about interests, and about ideas.
+    journal : Journal
+    ledger : Ledger
+    """
+
+    def __init__(
+        self, generator: Generator, writer: Generator, journal: Journal, ledger: Ledger
+    ) -> None:
+        self.generator = generator
+        self.writer = writer
+        self.journal = journal
+        self.ledger = ledger
+        self.replayed = 0
+
+    async def text(self, role: str, name: str, request: TextRequest) -> Text:
+        """Ask for one text.
+
+        Parameters
+        ----------
+        role : str
+            What it counts as; one of `ROLES`.
+        name : str
+            What it is for, such as `"u3"`: the same request under another name is another one.
+        request : TextRequest
+
+        Raises
+        ------
+        NoAnswerError
+            If the model answered with nothing usable.
+        OverBudgetError
+            If it might cost more than is allowed.
+        """
+        key = f"{name}/{digest(plain(request))}"
+        if (entry := self._entry(key)) is not None and (reply := _text(entry)) is not None:
+            return self._replay(role, reply)
+        model = self.writer if role in _REASONING else self.generator
+        async with self.ledger.call():
+            reply = await self._live(model.text(request), key, role)
+            self.journal.append(key, _line(role, request, reply, {"text": reply.text[:LONGEST]}))
+            self.ledger.add(role, reply.usage)
+        return reply
+
+    async def picture(self, role: str, name: str, request: ImageRequest) -> tuple[Picture, Path]:
+        """Ask for one picture; return it with the path of its file. As `text` otherwise."""
+        key = f"{name}/{digest(plain(request))}"
+        entry = self._entry(key)
+        if entry is not None and (reply := self._picture(entry)) is not None:
+            return self._replay(role, reply), self._file(entry).absolute()
+        async with self.ledger.call():
+            reply = await self._live(self.generator.image(request), key, role)
+            # The file goes first: a line in the draft never speaks of a picture that is not there.
+            file = f"{name}{picture_suffix(reply.data) or '.bin'}"
+            path = write_atomically(self.journal.images / file, reply.data)
+            checksum = hashlib.sha256(reply.data).hexdigest()
+            content = {"file": file, "sha256": checksum, "media_type": reply.media_type}
+            self.journal.append(key, _line(role, request, reply, content))
+            self.ledger.add(role, reply.usage)
+        return reply, path.absolute()
+
+    def _entry(self, key: str) -> dict[str, Any] | None:
+        entry = self.journal.get(key)
+        if entry is not None and "error" in entry:
+            raise NoAnswerError(str(entry["error"]), replayed=True)
+        return entry
+
+    def _replay(self, role: str, reply: Reply) -> Reply:
+        self.replayed += 1
+        self.ledger.add(role, reply.usage)
+        return reply
+
+    async def _live(self, call: Coroutine[Any, Any, Reply], key: str, role: str) -> Reply:
+        try:
+            return await call
+        except ModelAnswerError as error:
+            self.journal.append(key, {"role": role, "error": str(error)[:500]})
+            raise NoAnswerError(str(error), replayed=False) from error
+
+    def _file(self, entry: Mapping[str, Any]) -> Path:
+        # Only the name counts, so that a draft from elsewhere leads nowhere else.
+        return self.journal.images / Path(entry["reply"]["file"]).name
+
+    def _picture(self, entry: Mapping[str, Any]) -> Picture | None:
+        try:
+            reply = entry["reply"]
+            data = self._file(entry).read_bytes()
+            if hashlib.sha256(data).hexdigest() != reply["sha256"]:
+                return None
+            usage = usage_from(reply["usage"])
+            return Picture(data, reply["model"], reply["media_type"], usage, reply["cached"])
+        except (OSError, KeyError, TypeError):
+            return None
+
+
+def _line(
+    role: str,
+    request: TextRequest | ImageRequest,
+    reply: Text | Picture,
+    content: Mapping[str, Any],
+) -> dict[str, Any]:
+    facts = {"model": reply.model, "cached": reply.cached, "usage": asdict(reply.usage)}
+    if isinstance(reply, Text):
+        facts["finish"] = reply.finish
+    return {"role": role, "request": plain(request), "reply": {**content, **facts}}
+
+
+def _text(entry: Mapping[str, Any]) -> Text | None:
+    """Read a reply from the draft; None when the line is not of that form, so it is asked anew."""
+    try:
+        reply = entry["reply"]
+        text, usage = reply["text"], usage_from(reply["usage"])
+        if not isinstance(text, str):
+            return None
+        return Text(text, reply["model"], reply["finish"], usage, reply["cached"])
+    except (KeyError, TypeError):
+        return None
+
+
+async def ask_for_text(
+    client: MeteredClient,
+    role: str,
+    name: str,
+    request: TextRequest,
+    *,
+    recipe: Recipe,
+    question: str,
+) -> tuple[Candidate, str | None, str]:
+    """Ask for one text candidate, and read the reply.
+
+    Parameters
+    ----------
+    client : MeteredClient
+    role, name : str
+        As for `MeteredClient.text`; the name becomes the candidate's id.
+    request : TextRequest
+    recipe : Recipe
+        Says how the answer is cut and judged.
+    question : str
+
+    Returns
+    -------
+    candidate : Candidate
+    problem : str or None
+        What is wrong with it, if anything is.
+    raw : str
+        What the model said, word for word.
+    """
+    reply = await client.text(role, name, request)
+    verdict = parse_answer(
+        reply.text,
+        question=question,
+        prompt=f"{request.system}\n{request.prompt}",
+        finish=reply.finish,
+        limit=recipe.sentences,
+        least=recipe.min_words,
+    )
+    meta = _provenance(request, reply) | {"temperature": request.temperature}
+    return Candidate(text=verdict.text, id=name, meta=meta), verdict.problem, reply.text
+
+
+async def ask_for_picture(
+    client: MeteredClient, role: str, name: str, request: ImageRequest, caption: str
+) -> tuple[Candidate, str | None]:
+    """Ask for one picture candidate; return it, and what is wrong with it if anything is."""
+    reply, path = await client.picture(role, name, request)
+    meta = _provenance(request, reply) | {"sha256": hashlib.sha256(reply.data).hexdigest()}
+    candidate = Candidate(text=caption, image=str(path), id=name, meta=meta)
+    return candidate, picture_problem(reply.data)
+
+
+def _provenance(request: TextRequest | ImageRequest, reply: Text | Picture) -> dict[str, Any]:
+    facts: dict[str, Any] = {"prompt": request.prompt, "model": reply.model, "seed": request.seed}
+    if isinstance(reply, Text):
+        facts["finish"] = reply.finish
+    return {**facts, "cached": reply.cached, "usage": asdict(reply.usage)}
+
+
+async def together(*calls: Coroutine[Any, Any, Result]) -> list[Result]:
+    """Run calls side by side and return their results in order.
+
+    When one fails, the others have `GRACE` seconds to come back, because they are paid for: what
+    arrives is in the draft.
+    """
+    tasks = [asyncio.create_task(call) for call in calls]
+    if not tasks:
+        return []
+    try:
+        _, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        if pending:
+            await asyncio.wait(pending, timeout=GRACE)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in tasks:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            raise error
+    return [task.result() for task in tasks]
+
+
+class OwnLoop:
+    """An event loop that lasts: runs coroutines to their end, one at a time, from any thread.
+
+    A service's connections belong to the loop they were opened in. With a loop of its own for every
+    call they would be left open each time, or the generator closed, a local model's weights
+    included.
+    """
+
+    def __init__(self) -> None:
+        self._runner: asyncio.Runner | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._alone = threading.Lock()
+        self._closed = False
+
+    def run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """Run a coroutine and return what it returns; also from within another loop.
+
+        Raises
+        ------
+        asyncio.CancelledError
+            If the loop was closed meanwhile, or before.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return self._run(work)
+        with ThreadPoolExecutor(1) as aside:
+            return aside.submit(self._run, work).result()
+
+    def close(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Cancel what is under way, run one last coroutine, and close; the second time nothing."""
+        self._closed = True
+        task = self._task
+        if task is not None:
+            task.get_loop().call_soon_threadsafe(task.cancel)
+        with self._alone:
+            if self._runner is not None:
+                self._runner.run(last())
+                self._runner.close()
+                self._runner = None
+
+    def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
+        with self._alone:
+            if self._closed:
+                work.close()
+                raise asyncio.CancelledError
+            if self._runner is None:
+                self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+                weakref.finalize(self, self._runner.get_loop().close)
+            return self._runner.run(self._noted(work))
+
+    async def _noted(self, work: Coroutine[Any, Any, Result]) -> Result:
+        self._task = asyncio.current_task()
+        try:
+            return await work
+        finally:
+            self._task = None

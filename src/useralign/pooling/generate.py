@@ -1,0 +1,581 @@
+"""Generate a pool: ask a model for candidates, select among them, embed them.
+
+The procedure is the paper's (appendix "Details about Pool Generation"). Candidates are asked for in
+rounds, side by side within a round; what is refused, cut short, or like another is replaced in the
+next one under another seed, until the pool is full or a limit is reached.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from useralign.errors import ModelAnswerError, ModelError, ModelUnavailableError, OptionError
+from useralign.files import cache_dir
+from useralign.models.embedders import embedder_for
+from useralign.models.generators.base import Generator, ImageRequest, TextRequest, Usage
+from useralign.models.generators.choose import default_name, generator_for
+from useralign.models.generators.waiting import wait_for
+from useralign.pool import Candidate, Pool
+from useralign.pooling import prompts
+from useralign.pooling.client import (
+    Ledger,
+    MeteredClient,
+    NoAnswerError,
+    OverBudgetError,
+    ask_for_picture,
+    ask_for_text,
+    together,
+)
+from useralign.pooling.ideas import Ideas
+from useralign.pooling.journal import Journal
+from useralign.pooling.parse import parse_interests, tidy, words
+from useralign.pooling.recipe import CandidateSpec, Group, Recipe, digest, pool_key, seed_of
+from useralign.pooling.select import Features, Selection, normalisation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from useralign.pooling.recipe import Kind
+    from useralign.pooling.select import AnyEmbedder
+
+_LONGEST_QUESTION = 4000
+_INTEREST_TRIES = 3
+_SILENT_ROUNDS = 2
+_FEWEST = 2
+_WITH_IDEA = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One step in the generation of a pool.
+
+    Parameters
+    ----------
+    kind : str
+        `begin`; `baseline`, `interests`, `ideas` (some were listed or weighed; `note` says
+        how many), `candidate` (it arrived and is usable), `rejected` (it is not; `note` says
+        why), `duplicate` (it is too much like another, and is replaced); `embedded`; `done`.
+    made, wanted : int
+        How many of how many candidates there are. A duplicate takes one away again.
+    candidate : Candidate, optional
+        The one that the event is about.
+    note : str
+    usage : Usage
+        All that the pool has used so far.
+    """
+
+    kind: Literal[
+        "begin",
+        "baseline",
+        "interests",
+        "ideas",
+        "candidate",
+        "rejected",
+        "duplicate",
+        "embedded",
+        "done",
+    ]
+    made: int
+    wanted: int
+    candidate: Candidate | None = None
+    note: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+Progress = Callable[[Event], None]
+
+
+def generate_pool(
+    question: str,
+    model: str | Path | Generator | None = None,
+    embedder: AnyEmbedder = None,
+    recipe: Recipe | None = None,
+    *,
+    size: int | None = None,
+    kind: Kind = "text",
+    draft: str | Path | None = None,
+    progress: Progress | None = None,
+    writer: Generator | None = None,
+) -> Pool:
+    """Generate a pool and wait for it; also from within a notebook.
+
+    Parameters
+    ----------
+    question : str
+    model : str, Path or Generator, optional
+        A generator or its name, such as "openai:gpt-4o" or "local:smollm2-135m"; the best one
+        available when not given.
+    embedder : str, Embedder or callable, optional
+        The default one for texts or pictures when not given.
+    recipe : Recipe, optional
+        When not given, that of `default_recipe` for this model, `kind` and `size`.
+    size : int, optional
+        How many candidates, unless there is a recipe.
+    kind : {"text", "image"}
+        Unless there is a recipe.
+    draft, progress, writer
+        As for `generate_pool_async`, which also says what is raised.
+    """
+    generator = load_generator(model)
+    if recipe is None:
+        recipe = default_recipe(generator, kind=kind, size=size)
+    elif size is not None:
+        raise OptionError(f"give recipe= or size=, not both; got size={size!r} and a recipe")
+    call = generate_pool_async(
+        question, generator, embedder, recipe, draft=draft, progress=progress, writer=writer
+    )
+    return wait_for(call, generator, *([writer] if writer else []))
+
+
+def default_recipe(
+    generator: Generator,
+    *,
+    kind: Kind = "text",
+    size: int | None = None,
+    care: bool | None = None,
+) -> Recipe:
+    """Return the recipe for a model: small local ones are asked for one sentence, and with care.
+
+    Parameters
+    ----------
+    generator : Generator
+    kind : {"text", "image"}
+    size : int, optional
+    care : bool, optional
+        As for `Recipe`; when not given, a local model takes care and a service does not.
+    """
+    small = generator.name == "local"
+    settings: dict[str, Any] = {"kind": kind, "size": size, "care": small if care is None else care}
+    return Recipe.concise(**settings) if small else Recipe(**settings)
+
+
+def load_generator(model: str | Path | Generator | None = None) -> Generator:
+    """Return a generator by name; a local model writes four answers at once, 1.6 times as fast."""
+    if isinstance(model, Generator):
+        return model
+    name = str(model or default_name())
+    return generator_for(name, **({"parallel": 4} if name.startswith("local") else {}))
+
+
+async def generate_pool_async(
+    question: str,
+    generator: Generator,
+    embedder: AnyEmbedder = None,
+    recipe: Recipe | None = None,
+    *,
+    draft: str | Path | None = None,
+    progress: Progress | None = None,
+    writer: Generator | None = None,
+) -> Pool:
+    """Generate a pool of candidate answers to a question.
+
+    Every reply is in the draft the moment it arrives. When this fails or is killed, the same call
+    again takes from the draft what is there and asks for the rest only.
+
+    Parameters
+    ----------
+    question : str
+    generator : Generator
+        The model that makes the candidates. It stays open.
+    embedder : str, Embedder or callable, optional
+        The default one for texts or pictures when not given.
+    recipe : Recipe, optional
+        That of `default_recipe` when not given.
+    draft : str or Path, optional
+        The draft's file; one in the cache folder when not given. Pictures are put beside it.
+    progress : callable, optional
+        Called with an `Event` at every step.
+    writer : Generator, optional
+        The model that reasons about interests; `generator` when not given.
+
+    Returns
+    -------
+    Pool
+        `meta` holds the recipe, the usage, the near-duplicates found, and notes for the user. The
+        pool is smaller than asked for if a limit was reached and it has at least two candidates.
+
+    Raises
+    ------
+    OptionError
+        If the question is empty or too long.
+    FileFormatError
+        If the draft's file is something else, or cannot be written.
+    ModelError
+        If a model failed for good, or nothing of what it said is usable. The message says what is
+        kept, and how to go on.
+    """
+    recipe = recipe or default_recipe(generator)
+    question = check_question(question)
+    writer = writer or generator
+    _check_models(generator, writer, recipe)
+    features = Features(embedder_for(embedder, recipe.kind), recipe.kind)
+    # Better now than after everything is paid for.
+    if trouble := features.embedder.trouble():
+        raise ModelUnavailableError(trouble)
+    header = {
+        "question": question,
+        "model": generator.identity,
+        "writer": writer.identity,
+        "recipe": recipe.identity(),
+    }
+    path = Path(draft) if draft else cache_dir("drafts") / f"{digest(header)}.jsonl"
+    with Journal(path, header) as journal:
+        client = MeteredClient(generator, writer, journal, Ledger(recipe.max_cost))
+        generation = _Generation(question, recipe, client, features, progress)
+        try:
+            return await generation.run()
+        except ModelError as error:
+            if len(journal) == 0:
+                raise
+            raise _resumable(error, generation.made, recipe.count, path) from error
+
+
+def check_question(question: str) -> str:
+    """Return the question without what cannot be shown or saved.
+
+    Raises
+    ------
+    OptionError
+        If there is nothing left of it, or it is too long.
+    """
+    clean = tidy(question)
+    if not clean:
+        raise OptionError(f"the question is empty: got {question!r}; give what you want to ask")
+    if len(question) > _LONGEST_QUESTION:
+        raise OptionError(
+            f"the question has {len(question)} characters; expected at most {_LONGEST_QUESTION}"
+        )
+    return clean
+
+
+def _check_models(generator: Generator, writer: Generator, recipe: Recipe) -> None:
+    if recipe.kind not in generator.makes:
+        what = "writes no texts" if recipe.kind == "text" else "draws no pictures"
+        raise ModelUnavailableError(f"{generator.model} {what}; choose a model that does")
+    if recipe.style == "mixed" and "text" not in writer.makes:
+        raise ModelUnavailableError(
+            f"{writer.model} writes no texts, so it cannot reason about interests; give a text "
+            "model as writer=, or use style='unbiased'"
+        )
+
+
+def _resumable(error: ModelError, made: int, wanted: int, path: Path) -> ModelError:
+    message = (
+        f"{error}\n{made} of {wanted} candidates were made; all replies are kept in {path}. Make "
+        "the pool again with the same question, recipe, model and draft to go on from there: only "
+        "what is missing is asked for"
+    )
+    kinds = (ModelUnavailableError, ModelAnswerError)
+    kind = next((kind for kind in kinds if isinstance(error, kind)), ModelError)
+    return kind(message)
+
+
+class _Generation:
+    """The generation of one pool, step by step; `made` counts the candidates so far."""
+
+    def __init__(
+        self,
+        question: str,
+        recipe: Recipe,
+        client: MeteredClient,
+        features: Features,
+        progress: Progress | None,
+    ) -> None:
+        self.question = question
+        self.recipe = recipe
+        self.client = client
+        self.features = features
+        self.progress = progress
+        self.made = 0
+        self._ideas = Ideas(
+            question, recipe, client, features, lambda note: self._report("ideas", note=note)
+        )
+        self._selection = Selection(recipe, features)
+        self._baseline: Candidate | None = None
+        self._interests: list[str] = list(recipe.interests)
+        self._arrived: dict[str, Candidate] = {}
+        self._attempts = 0
+        self._silent = 0
+        self._over_budget = False
+        self._rejected: Counter[str] = Counter()
+        self._notes: list[str] = []
+
+    async def run(self) -> Pool:
+        """Generate the pool."""
+        self._report("begin")
+        groups = await self._first_round()
+        await self._replace(groups)
+        self._selection.fill(self.recipe.count)
+        self.made = len(self._selection.candidates)
+        if self.made < _FEWEST:
+            raise ModelAnswerError(self._too_few())
+        if self.made < self.recipe.count:
+            self._notes.append(self._limit_note())
+        await self.features.embed_in_thread(self._selection.candidates)
+        self._report("embedded", note=f"{self.features.seconds:.2f} seconds")
+        pool = self._pool()
+        self._report("done")
+        return pool
+
+    async def _first_round(self) -> list[Group]:
+        unbiased = Group("unbiased", self.recipe.count - self.recipe.by_interest)
+        specs = unbiased.first()
+        await together(self._ask_baseline(), self._ask_interests(), self._ask(specs))
+        groups = [unbiased, *self._interest_groups(unbiased)]
+        await self._offer(unbiased, self._arrivals(specs))
+        for group in groups[1:]:
+            candidates = await self._ask(group.first())
+            await self._offer(group, self._shuffled(candidates) if group.each else candidates)
+        return groups
+
+    def _interest_groups(self, unbiased: Group) -> list[Group]:
+        """Return the group for interests; without any, the unbiased one takes its place."""
+        quota = self.recipe.by_interest
+        if not quota:
+            return []
+        if not self._interests:
+            unbiased.quota += quota
+            self._notes.append(
+                "the model named no interests, so all candidates come from the question alone"
+            )
+            return []
+        if self.recipe.style == "given":
+            return [Group("given", quota, self._interests, self.recipe.answers_per_interest)]
+        return [Group("interest", quota, self._interests)]
+
+    def _shuffled(self, candidates: list[Candidate]) -> list[Candidate]:
+        order = np.random.default_rng(self.recipe.seed).permutation(len(candidates))
+        return [candidates[index] for index in order]
+
+    async def _replace(self, groups: Sequence[Group]) -> None:
+        """Ask for what is missing, until nothing is or a limit is reached."""
+        while not self._over_budget and self._room() > 0:
+            selected = self._selection.candidates
+            missing = [spec for group in groups for spec in group.missing(selected)]
+            if not missing:
+                return
+            candidates = await self._ask(missing)
+            for group in groups:
+                await self._offer(group, [c for c in candidates if c.source == group.source])
+
+    def _room(self) -> int:
+        return self.recipe.attempts - self._attempts
+
+    async def _offer(self, group: Group, candidates: list[Candidate]) -> None:
+        filled = sum(c.source == group.source for c in self._selection.candidates)
+        for twin in await self._selection.offer(candidates, group.quota - filled):
+            self._report("duplicate", twin, "too much like another one")
+        self.made = len(self._selection.candidates)
+
+    def _arrivals(self, specs: Sequence[CandidateSpec]) -> list[Candidate]:
+        return [self._arrived[spec.id] for spec in specs if spec.id in self._arrived]
+
+    async def _ask(self, specs: list[CandidateSpec]) -> list[Candidate]:
+        """Ask for candidates side by side, as many as the limit has room for."""
+        specs = specs[: max(0, self._room())]
+        if self.recipe.with_care:
+            specs = await self._ideas.assign(specs)
+        errors = await together(*(self._ask_candidate(spec) for spec in specs))
+        live = [error for error in errors if error is not None and not error.replayed]
+        # Without a single answer in two rounds running the model is taken to have failed for good.
+        silent = bool(live) and len(live) == len(specs)
+        self._silent = self._silent + 1 if silent else 0
+        if self._silent >= _SILENT_ROUNDS:
+            raise live[-1]
+        return self._arrivals(specs)
+
+    async def _ask_candidate(self, spec: CandidateSpec) -> NoAnswerError | None:
+        """Ask for one candidate and judge it; return the error if the model gave no answer."""
+        try:
+            candidate, problem = await self._candidate(spec.id, spec.role, spec.interest, spec.idea)
+        except OverBudgetError:
+            self._over_budget = True
+            return None
+        except NoAnswerError as error:
+            self._rejected["no answer"] += 1
+            self._report("rejected", note=str(error))
+            return error
+        self._attempts += 1
+        if not problem and spec.idea and not await self._ideas.suits(candidate.text, spec.idea):
+            problem = "does not suit the question"
+        if problem:
+            self._rejected[problem] += 1
+            self._report("rejected", candidate, problem)
+            return None
+        self._arrived[spec.id] = replace(candidate, source=spec.source, interest=spec.interest)
+        self.made = min(self.made + 1, self.recipe.count)
+        self._report("candidate", self._arrived[spec.id])
+        return None
+
+    async def _candidate(
+        self, name: str, role: str, interest: str | None = None, idea: str | None = None
+    ) -> tuple[Candidate, str | None]:
+        """Ask for one text or picture; return it, and what is wrong with it if anything is.
+
+        Its seed follows from its name. `idea` is what the answer is to suggest.
+        """
+        if self.recipe.kind == "image":
+            picture = ImageRequest(
+                prompt=prompts.picture(self.question, interest),
+                size=self.recipe.image_size,
+                quality=self.recipe.image_quality,
+                seed=seed_of(self.recipe.seed, name),
+            )
+            return await ask_for_picture(self.client, role, name, picture, interest or "")
+        request = self._text_request(name, role, interest, idea)
+        candidate, problem, _ = await ask_for_text(
+            self.client, role, name, request, recipe=self.recipe, question=self.question
+        )
+        if idea:
+            candidate = replace(candidate, meta={**candidate.meta, "idea": idea})
+        return candidate, problem
+
+    def _text_request(
+        self, name: str, role: str, interest: str | None, idea: str | None
+    ) -> TextRequest:
+        recipe, question = self.recipe, self.question
+        if idea:
+            prompt = prompts.for_idea(question, idea, interest)
+        elif interest:
+            prompt = prompts.for_interest(question, interest)
+        else:
+            prompt = prompts.unbiased(question)
+        baseline = role == "baseline"
+        temperature = recipe.baseline_temperature if baseline else recipe.temperature
+        return TextRequest(
+            prompt=prompt,
+            system=recipe.system,
+            # With an idea of its own an answer need not vary much, and a cool head errs less.
+            temperature=min(temperature, _WITH_IDEA) if idea else temperature,
+            max_tokens=recipe.max_tokens,
+            seed=seed_of(recipe.seed, name),
+            min_p=None if baseline else recipe.min_p,
+            begin=prompts.beginning(idea) if idea and self.client.generator.continues else "",
+        )
+
+    async def _ask_baseline(self) -> None:
+        if not self.recipe.baseline:
+            return
+        problem: str | None = "no answer"
+        # A failure on file is no reason not to ask again, under another name.
+        for number in count(1):
+            name = "baseline" if number == 1 else f"baseline{number}"
+            try:
+                candidate, problem = await self._candidate(name, "baseline")
+            except NoAnswerError as error:
+                if error.replayed:
+                    continue
+            except OverBudgetError:
+                problem = "no money left"
+            break
+        if problem:
+            self._notes.append(f"there is no baseline: {problem}")
+            return
+        self._baseline = replace(candidate, id="baseline", source="baseline")
+        self._report("baseline", self._baseline)
+
+    async def _ask_interests(self) -> None:
+        """Have the model reason about interests; ask again for what is missing in the list."""
+        tries = _INTEREST_TRIES if self.recipe.style == "mixed" else 0
+        for number in count(1):
+            if tries <= 0 or len(self._interests) >= self.recipe.by_interest:
+                break
+            try:
+                self._interests += await self._more_interests(f"n{number}")
+            except NoAnswerError as error:
+                tries += error.replayed
+            except ModelAnswerError:
+                pass
+            except OverBudgetError:
+                break
+            tries -= 1
+        if self.recipe.by_interest:
+            self._report("interests", note="; ".join(self._interests))
+
+    async def _more_interests(self, name: str) -> list[str]:
+        """Ask for the interests that are missing, and return those that are new.
+
+        Raises
+        ------
+        ModelAnswerError
+            If there are none in the reply.
+        """
+        wanted = self.recipe.by_interest - len(self._interests)
+        request = TextRequest(
+            prompt=prompts.interests(self.question, wanted, self._interests),
+            system=prompts.REASONING,
+            temperature=self.recipe.interest_temperature,
+            max_tokens=100 + 40 * wanted,
+            seed=seed_of(self.recipe.seed, name),
+            min_p=self.recipe.min_p,
+            schema=prompts.interests_schema(wanted),
+        )
+        reply = await self.client.text("interests", name, request)
+        old = [words(interest) for interest in self._interests]
+        new = [item for item in parse_interests(reply.text) if words(item) not in old]
+        return new[:wanted]
+
+    def _report(self, kind: Any, candidate: Candidate | None = None, note: str = "") -> None:
+        if self.progress is not None:
+            usage = self.client.ledger.total
+            self.progress(Event(kind, self.made, self.recipe.count, candidate, note, usage))
+
+    def _too_few(self) -> str:
+        problems = ", ".join(f"{count} {what}" for what, count in self._rejected.most_common())
+        duplicates = len(self._selection.duplicates)
+        return (
+            f"{self._limit_note()}, and a pool needs at least {_FEWEST}. Not usable: "
+            f"{problems or 'none'}; duplicates: {duplicates}. Raise the limit, or choose another "
+            "seed or model"
+        )
+
+    def _limit_note(self) -> str:
+        limit = (
+            f"max_cost={self.recipe.max_cost}"
+            if self._over_budget
+            else f"{self.recipe.attempts} attempts (max_attempts)"
+        )
+        return f"only {self.made} of {self.recipe.count} candidates were made within {limit}"
+
+    def _all_rejected(self) -> dict[str, int]:
+        """Count what is not in the pool, by reason."""
+        twins = Counter({"near duplicate": sum(not d["kept"] for d in self._selection.duplicates)})
+        return dict(self._rejected + self._ideas.rejected + twins)
+
+    def _pool(self) -> Pool:
+        candidates = sorted(self._selection.candidates, key=lambda c: c.source != "unbiased")
+        features = self.features.matrix(candidates)
+        model, name = self.client.generator.model, self.features.embedder.name
+        ledger = self.client.ledger
+        if self.recipe.max_cost is not None and ledger.total.cost is None:
+            self._notes.append(f"max_cost had no effect: no price is known for {model}")
+        meta = {
+            "kind": self.recipe.kind,
+            "model": model,
+            "key": pool_key(self.question, self.recipe, model),
+            "recipe": self.recipe.identity(),
+            "complete": len(candidates) == self.recipe.count,
+            "interests": self._interests,
+            "near_duplicates": self._selection.duplicates,
+            "rejected": self._all_rejected(),
+            "notes": self._notes,
+            "draft": str(self.client.journal.path),
+            "replayed": self.client.replayed,
+            "usage": ledger.report(model, name, self.features.seconds, len(candidates)),
+        }
+        return Pool(
+            self.question,
+            candidates,
+            features,
+            self._baseline,
+            normalise=normalisation(features),
+            embedder=name,
+            meta=meta,
+        )

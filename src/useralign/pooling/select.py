@@ -1,0 +1,373 @@
+"""Which candidates make up a pool: no two of them alike, if possible.
+
+Texts are compared by the word triples they share, and all candidates by the cosine of their
+features where these say what a candidate is (an embedding), not merely how spicy it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from useralign.errors import ModelAnswerError
+from useralign.pool import Candidate, Pool
+from useralign.pooling.parse import shingles, words
+from useralign.pooling.recipe import MAX_COSINE, MAX_OVERLAP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from useralign.models.embedders.base import Embedder
+    from useralign.pooling.recipe import Recipe
+
+FEW_AXES = 16
+"""With fewer features than this, equal directions do not mean equal candidates."""
+_COPIED = 0.4  # the share of its word triples, in one other candidate, from which a text is a copy
+_BLOCK = 512
+
+AnyEmbedder: TypeAlias = "str | Embedder | Callable[[list[str]], Any] | None"
+"""A registered name, an embedder, a function of a list of items, or None for the default."""
+
+
+class Features:
+    """Features of candidates: each candidate is embedded once, and the time is measured.
+
+    Parameters
+    ----------
+    embedder : Embedder
+    kind : {"text", "image"}
+
+    Attributes
+    ----------
+    seconds : float
+        Time spent embedding.
+    """
+
+    def __init__(self, embedder: Embedder, kind: str) -> None:
+        self.embedder = embedder
+        self.seconds = 0.0
+        self._kind = kind
+        self._rows: dict[str, NDArray[np.float64]] = {}
+
+    @property
+    def comparable(self) -> bool:
+        """Whether they say what a candidate is, so that near ones are near-duplicates.
+
+        True as long as their number is not known; it is when the first ones are embedded.
+        """
+        first = next(iter(self._rows.values()), ())
+        dimension = self.embedder.dimension or len(first)
+        return dimension == 0 or dimension >= FEW_AXES
+
+    def embed(self, candidates: Sequence[Candidate]) -> None:
+        """Embed the candidates that have no features yet."""
+        items = [i for i in dict.fromkeys(map(self._item, candidates)) if i not in self._rows]
+        if not items:
+            return
+        images = self._kind == "image"
+        matrix = self._timed(
+            self.embedder.embed_images if images else self.embedder.embed_texts, items
+        )
+        if matrix.ndim != 2 or len(matrix) != len(items) or not np.isfinite(matrix).all():
+            raise ModelAnswerError(
+                f"the embedder {self.embedder.name} returned features of shape {matrix.shape} for "
+                f"{len(items)} candidates; expected one row of finite numbers each"
+            )
+        self._rows.update(zip(items, matrix, strict=True))
+
+    async def embed_in_thread(self, candidates: Sequence[Candidate]) -> None:
+        """Embed in a thread, so that calls under way go on meanwhile."""
+        await asyncio.to_thread(self.embed, candidates)
+
+    def of_texts(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return the features of texts that are no candidates, shape (K, d)."""
+        return self._timed(self.embedder.embed_texts, list(texts))
+
+    def of(self, candidate: Candidate) -> NDArray[np.float64]:
+        """Return one candidate's features, shape (d,)."""
+        return self._rows[self._item(candidate)]
+
+    def matrix(self, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
+        """Return the features of candidates, shape (K, d)."""
+        self.embed(candidates)
+        return np.array([self.of(candidate) for candidate in candidates])
+
+    def _timed(self, embed: Callable[[list[str]], Any], items: list[str]) -> NDArray[np.float64]:
+        start = time.perf_counter()
+        matrix = np.array(embed(items), dtype=np.float64)
+        self.seconds += time.perf_counter() - start
+        return matrix
+
+    def _item(self, candidate: Candidate) -> str:
+        return str(candidate.image) if self._kind == "image" else candidate.text
+
+
+def normalisation(features: NDArray[np.float64]) -> str:
+    """Return how embedded features are normalised: `unit` as in the paper, where that can be.
+
+    On a few named axes the length says as much as the direction, and a row of zeros has no
+    direction: these keep their geometry.
+    """
+    few = features.shape[1] < FEW_AXES
+    return "ball" if few or not features.any(axis=1).all() else "unit"
+
+
+def embedded_by(pool: Pool, embedder: Embedder) -> Pool:
+    """Return the pool with this embedder's features; itself if it has them already."""
+    if pool.embedder == embedder.name:
+        return pool
+    kind = "image" if pool[0].image else "text"
+    features = Features(embedder, kind).matrix(list(pool))
+    return Pool(
+        pool.question,
+        list(pool),
+        features,
+        pool.baseline,
+        normalise=normalisation(features),
+        embedder=embedder.name,
+        meta=pool.meta,
+    )
+
+
+class Twins(NamedTuple):
+    """Two candidates that are alike, by their indices, and how much: 1 is the same."""
+
+    first: int
+    second: int
+    similarity: float
+
+
+def same(first: str, second: str) -> bool:
+    """Return whether two texts have the same words in the same order."""
+    return words(first) == words(second)
+
+
+def overlap(first: str, second: str) -> float:
+    """Return the share of word triples that two texts have in common (the Jaccard index)."""
+    one, other = shingles(first), shingles(second)
+    return len(one & other) / len(one | other) if one or other else 1.0
+
+
+def cosine(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Return the cosine of two vectors; 0 when one of them has no direction."""
+    size = float(np.linalg.norm(first) * np.linalg.norm(second))
+    return float(first @ second) / size if size > 0 else 0.0
+
+
+def near_duplicates(
+    texts: Sequence[str],
+    features: NDArray[np.float64] | None = None,
+    *,
+    max_overlap: float = MAX_OVERLAP,
+    max_cosine: float = MAX_COSINE["text"],
+) -> list[Twins]:
+    """Return all pairs of candidates that are alike.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Empty texts, such as those of pictures, are alike by their features only.
+    features : ndarray, shape (K, d), optional
+    max_overlap, max_cosine : float
+        From which on two candidates are alike.
+
+    Returns
+    -------
+    list of Twins
+        By their indices in the pool; the similarity is the larger of the two measures.
+    """
+    similarities: dict[tuple[int, int], float] = defaultdict(float)
+    for pairs in (_by_words(texts, max_overlap), _by_features(features, max_cosine)):
+        for first, second, similarity in pairs:
+            similarities[first, second] = max(similarities[first, second], similarity)
+    return [Twins(i, j, round(s, 4)) for (i, j), s in sorted(similarities.items())]
+
+
+def _by_words(texts: Sequence[str], limit: float) -> list[tuple[int, int, float]]:
+    """Compare all texts at once: the product of the incidence matrix with itself counts."""
+    from scipy.sparse import csr_array  # noqa: PLC0415 - slow to load, and not needed to serve
+
+    column_of: dict[tuple[str, ...], int] = {}
+    rows, columns = [], []
+    for row, text in enumerate(texts):
+        for shingle in shingles(text):
+            rows.append(row)
+            columns.append(column_of.setdefault(shingle, len(column_of)))
+    if not column_of:
+        return []
+    shape = (len(texts), len(column_of))
+    incidence = csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
+    sizes: NDArray[np.float64] = np.asarray(incidence.sum(axis=1)).ravel()
+    pairs = []
+    for start in range(0, len(texts), _BLOCK):
+        shared = (incidence[start : start + _BLOCK] @ incidence.T).tocoo()
+        first, second = shared.row + start, shared.col
+        share = shared.data / (sizes[first] + sizes[second] - shared.data)
+        alike = (share >= limit) & (first < second)
+        pairs += list(zip(first[alike], second[alike], share[alike], strict=True))
+    return [(int(i), int(j), float(s)) for i, j, s in pairs]
+
+
+def _by_features(
+    features: NDArray[np.float64] | None, limit: float
+) -> list[tuple[int, int, float]]:
+    if features is None or features.shape[1] < FEW_AXES:
+        return []
+    norms = np.linalg.norm(features, axis=1, keepdims=True)
+    unit = features / np.where(norms > 0, norms, 1.0)
+    pairs = []
+    for start in range(0, len(unit), _BLOCK):
+        cosines = unit[start : start + _BLOCK] @ unit.T
+        for i, j in np.argwhere(cosines >= limit):
+            if i + start < j:
+                pairs.append((int(i + start), int(j), min(1.0, float(cosines[i, j]))))
+    return pairs
+
+
+def twin_of(
+    candidate: Candidate,
+    row: NDArray[np.float64],
+    others: Sequence[Candidate],
+    rows: NDArray[np.float64],
+    recipe: Recipe,
+) -> Candidate | None:
+    """Return the first of other candidates that a new one is too much like or copied from.
+
+    Parameters
+    ----------
+    candidate : Candidate
+    row : ndarray, shape (d,)
+    others : sequence of Candidate, length n
+    rows : ndarray, shape (n, d)
+    recipe : Recipe
+        Says what counts as alike.
+    """
+    near = _cosines(row, rows) >= recipe.nearest
+    for index, other in enumerate(others):
+        if recipe.kind == "image":
+            equal = candidate.meta.get("sha256") == other.meta.get("sha256", "")
+        else:
+            equal = same(candidate.text, other.text) or _copied(candidate.text, other.text)
+            equal = equal or overlap(candidate.text, other.text) >= recipe.max_overlap
+        if equal or near[index]:
+            return other
+    return None
+
+
+def _copied(text: str, other: str) -> bool:
+    own = shingles(text)
+    return bool(own) and len(own & shingles(other)) / len(own) >= _COPIED
+
+
+def _cosines(row: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the cosines to all rows, shape (n,); on a few axes they say nothing, and are 0."""
+    if len(row) < FEW_AXES:
+        return np.zeros(len(rows))
+    sizes = np.linalg.norm(rows, axis=1) * np.linalg.norm(row)
+    return np.asarray((rows @ row) / np.where(sizes > 0, sizes, 1.0))
+
+
+class _Likeness(NamedTuple):
+    similarity: float
+    alike: bool
+    twin: Candidate | None
+
+
+class Selection:
+    """The candidates selected so far, and those set aside because they are like one of them.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    features : Features
+
+    Attributes
+    ----------
+    candidates : list of Candidate
+    duplicates : list of dict
+        The pairs that are alike: the ids, the similarity, and whether the second is in the pool.
+    """
+
+    def __init__(self, recipe: Recipe, features: Features) -> None:
+        self.candidates: list[Candidate] = []
+        self.duplicates: list[dict[str, Any]] = []
+        self._spares: list[Candidate] = []
+        self._recipe = recipe
+        self._features = features
+
+    async def offer(self, candidates: Sequence[Candidate], quota: int) -> list[Candidate]:
+        """Select those unlike all the selected ones, in order, and return those set aside.
+
+        Parameters
+        ----------
+        candidates : sequence of Candidate
+        quota : int
+            How many to select at most.
+        """
+        if self._features.comparable:
+            await self._features.embed_in_thread(candidates)
+        aside = []
+        for candidate in candidates:
+            if quota <= 0:
+                break
+            likeness = self._likeness(candidate)
+            if likeness.twin is not None and likeness.alike:
+                aside.append(candidate)
+                self._flag(candidate, likeness)
+            else:
+                self.candidates.append(candidate)
+                quota -= 1
+        self._spares += aside
+        return aside
+
+    def fill(self, count: int) -> None:
+        """Fill the pool up with the least alike of those set aside, and mark them.
+
+        The very same answer twice is left out: there is nothing to choose between.
+        """
+        while len(self.candidates) < count and self._spares:
+            ranked = [(self._likeness(spare), spare) for spare in self._spares]
+            likeness, spare = min(ranked, key=lambda pair: pair[0].similarity)
+            self._spares.remove(spare)
+            if likeness.twin is None or self._identical(spare, likeness.twin):
+                continue
+            mark = {"near_duplicate_of": likeness.twin.id, "similarity": likeness.similarity}
+            self.candidates.append(replace(spare, meta={**spare.meta, **mark}))
+            self._flag(spare, likeness, kept=True)
+
+    def _flag(self, candidate: Candidate, likeness: _Likeness, *, kept: bool = False) -> None:
+        self.duplicates = [d for d in self.duplicates if d["second"] != candidate.id]
+        twin = likeness.twin.id if likeness.twin else None
+        entry = {"first": twin, "second": candidate.id, "similarity": likeness.similarity}
+        self.duplicates.append({**entry, "kept": kept})
+
+    def _likeness(self, candidate: Candidate) -> _Likeness:
+        """Compare a candidate with the selected ones; return the most alike of them."""
+        nearest = _Likeness(-1.0, alike=False, twin=None)
+        for other in self.candidates:
+            likeness = self._compare(candidate, other)
+            nearest = max(nearest, likeness, key=lambda one: (one.alike, one.similarity))
+        return nearest
+
+    def _compare(self, candidate: Candidate, other: Candidate) -> _Likeness:
+        if self._identical(candidate, other):
+            return _Likeness(1.0, alike=True, twin=other)
+        # Pictures for the same interest have the same text, and may differ all the same.
+        shared = overlap(candidate.text, other.text) if self._recipe.kind == "text" else 0.0
+        near = 0.0
+        if self._features.comparable:
+            near = cosine(self._features.of(candidate), self._features.of(other))
+        alike = shared >= self._recipe.max_overlap or near >= self._recipe.nearest
+        return _Likeness(round(max(shared, near), 4), alike=alike, twin=other)
+
+    def _identical(self, candidate: Candidate, other: Candidate) -> bool:
+        if self._recipe.kind == "image":
+            return bool(candidate.meta["sha256"] == other.meta["sha256"])
+        return same(candidate.text, other.text)
