@@ -14,7 +14,7 @@ import useralign
 SOURCE = Path(useralign.__file__).parent
 # From the ground up: a layer may import from those before it, and from itself.
 LAYERS = [
-    "errors", "checks", "files", "registry",
+    "errors", "checks", "files", "pictures", "registry",
     "geometry", "models", "models.embedders.base", "pool", "answers", "methods", "session",
     "models.weights", "models.generators", "models.embedders",
     "remarks", "domains", "pooling", "users", "memory", "lab",

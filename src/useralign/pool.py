@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from useralign import registry
+from useralign import pictures, registry
 from useralign.errors import FileFormatError, PoolError
 from useralign.files import read_json, write_json
 from useralign.geometry.features import as_matrix, normalise
@@ -73,10 +73,15 @@ class Candidate:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Candidate:
-        """Build a candidate from `to_dict`'s form; unknown keys go to `meta`."""
+        """Build a candidate from `to_dict`'s form; unknown keys go to `meta`.
+
+        A shipped picture is found again wherever the package is now.
+        """
         names = {f.name for f in fields(cls)} - {"index", "meta"}
         extra = {k: v for k, v in data.items() if k not in names and k != "meta"}
         values = {k: v for k, v in data.items() if k in names}
+        if isinstance(values.get("image"), str):
+            values["image"] = pictures.locate(values["image"])
         return cls(**values, meta={**data.get("meta", {}), **extra})
 
 

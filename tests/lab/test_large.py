@@ -53,4 +53,4 @@ def test_it_is_always_the_same() -> None:
 
 @pytest.mark.parametrize("style", ["mixed", "unbiased"])
 def test_any_style_is_the_whole_pool(style: str) -> None:
-    assert len(large.domain().questions[0].chosen(style)) == large.SIZE
+    assert len(large.domain().questions[0].select(style)) == large.SIZE

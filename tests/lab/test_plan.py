@@ -60,13 +60,13 @@ def test_an_optional_domain_may_be_missing() -> None:
 
 
 def test_a_domain_without_its_embedder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from useralign.lab import plan_checks
+    from useralign.domains import questions
     from useralign.lab.runner import run_plan
     from useralign.models.embedders import FunctionEmbedder
 
     toy = FunctionEmbedder(lambda texts: [[1.0] for _ in texts], "toy")
     monkeypatch.setattr(toy, "trouble", lambda: "pip install toys")
-    monkeypatch.setattr(plan_checks, "embedder_for", lambda *_: toy)
+    monkeypatch.setattr(questions, "embedder_for", lambda *_: toy)
     more = SMALL.replace("[[users]]", '[[domains]]\nname = "food64d"\n#\n\n[[users]]', 1)
     needed, optional = parse_plan(more), parse_plan(more.replace("#", "optional = true"))
     assert needed.troubles() == optional.troubles() == {"food64d": "pip install toys"}

@@ -10,11 +10,9 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from useralign.domains import Domain, load
-from useralign.domains.questions import Persona, Question
+from useralign.domains.questions import DATA, Domain, Persona, Question, load_folder
 from useralign.pool import Candidate
 
 if TYPE_CHECKING:
@@ -22,20 +20,9 @@ if TYPE_CHECKING:
 
 NAME = "food64d-large"
 SIZE = 1000
-_DATA = Path(__file__).parent / "data" / "food64d" / "large.toml"
 _LOW, _HIGH = 3, 6  # digits up to the one and from the other on count as low and high
 
 Ratings = dict[str, float]
-
-
-class LargeQuestion(Question):
-    """A question whose pool is all of its answers, whatever the style."""
-
-    __slots__ = ()
-
-    def chosen(self, style: str = "mixed") -> list[Candidate]:  # noqa: ARG002
-        """Return all candidates."""
-        return list(self.candidates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,46 +43,46 @@ class _Part:
 @cache
 def domain() -> Domain:
     """Return the domain with this one question; see `question`."""
-    base = load("food64d")
+    base = load_folder("food64d")
     return Domain(NAME, f"{base.title}, {SIZE:,} answers", "text", base.dimension, (question(),))
 
 
 @cache
-def question() -> LargeQuestion:
+def question() -> Question:
     """Build the question with its 1,000 answers and 30 people.
 
     Every candidate's `meta` has its attributes, each in [-1, 1].
     """
-    data = tomllib.loads(_DATA.read_text(encoding="utf-8"))
+    data = tomllib.loads((DATA / "food64d" / "large.toml").read_text(encoding="utf-8"))
     candidates = (*_written(data), *_composed(data))
-    first = load("food64d").questions[0].baseline
+    first = load_folder("food64d").questions[0].baseline
     baseline = _rated(first, "baseline", _four(data, data["baseline"]))
     personas = tuple(_persona(item, (*candidates, baseline)) for item in data["personas"])
-    return LargeQuestion(data["id"], data["text"], baseline, candidates, personas)
+    return Question(data["id"], data["text"], baseline, candidates, personas, whole=True)
 
 
 def _written(data: Mapping[str, Any]) -> Iterator[Candidate]:
     """Yield the domain's own answers, with ratings."""
-    for asked in load("food64d").questions:
-        codes = data["answers"][asked.id].split()
-        for candidate, code in zip(asked.candidates, codes, strict=True):
-            yield _rated(candidate, f"{asked.id}-{candidate.id}", _four(data, code))
+    for source in load_folder("food64d").questions:
+        codes = data["answers"][source.id].split()
+        for candidate, code in zip(source.candidates, codes, strict=True):
+            yield _rated(candidate, f"{source.id}-{candidate.id}", _four(data, code))
 
 
 def _composed(data: Mapping[str, Any]) -> Iterator[Candidate]:
-    """Yield each dish in several ways; counters walk through the parts, so that no two agree."""
+    """Yield each dish in several ways; counters step through the parts, so that no two agree."""
     reasons = [_part(line, conditional=True) for line in _lines(data["reasons"]["any"])]
     frames, number = data["frames"]["all"], 0
     for kind, dishes in data["dishes"].items():
         servings = [_part(line) for line in _lines(data["servings"][kind])]
-        for place, line in enumerate(_lines(dishes)):
+        for row, line in enumerate(_lines(dishes)):
             code, dish = line.split(" ", 1)
             digits = dict(zip(data["attributes"], map(int, code), strict=True))
             for turn in range(data["servings_each"]):
-                serving = servings[(place + turn) % len(servings)]
+                serving = servings[(row + turn) % len(servings)]
                 served = _changed(digits, serving)
                 fitting = [reason for reason in reasons if reason.suits(served)]
-                reason = fitting[(3 * place + 5 * turn) % len(fitting)]
+                reason = fitting[(3 * row + 5 * turn) % len(fitting)]
                 text = _sentence(frames[number % len(frames)], dish, serving.words, reason.words)
                 number += 1
                 yield Candidate(
@@ -138,7 +125,7 @@ def _rated(candidate: Candidate, name: str, ratings: Ratings) -> Candidate:
 
 
 def _four(data: Mapping[str, Any], code: str) -> Ratings:
-    """Read the ratings that an answer does not carry itself: all but the first two."""
+    """Return the ratings that an answer does not have itself: all but the first two."""
     return {
         name: _scaled(int(digit)) for name, digit in zip(data["attributes"][2:], code, strict=True)
     }
@@ -157,7 +144,7 @@ def _scaled(digit: int) -> float:
 
 
 def _part(line: str, *, conditional: bool = False) -> _Part:
-    """Read `condition | changes | words`, or `changes | words`."""
+    """Parse `condition | changes | words`, or `changes | words`."""
     *front, words = (field.strip() for field in line.split("|"))
     condition = tuple(front[0].split()) if conditional and front[0] else None
     changes = {}

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from useralign import pictures
 from useralign.errors import FileFormatError, OptionError
 from useralign.models.embedders import embedder_for
 from useralign.pool import Candidate, Pool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
 
     from useralign.models.embedders import Embedder
 
+DATA = Path(__file__).parent / "data"
 STYLES = ("mixed", "unbiased")
 
 
@@ -51,7 +55,9 @@ class Question:
     axes : tuple of str
         Names of numbers in each candidate's `meta` that are its features; none: embed it.
     kind : {"text", "image"}
-        Whether the answers are texts, or pictures whose `meta` has a recipe to draw them from.
+        Whether the answers are texts or pictures.
+    whole : bool
+        Whether a pool of any style has all candidates.
     """
 
     id: str
@@ -61,8 +67,9 @@ class Question:
     personas: tuple[Persona, ...]
     axes: tuple[str, ...] = ()
     kind: str = "text"
+    whole: bool = False
 
-    def chosen(self, style: str = "mixed") -> list[Candidate]:
+    def select(self, style: str = "mixed") -> list[Candidate]:
         """Return the candidates of a pool of one style.
 
         Parameters
@@ -71,6 +78,8 @@ class Question:
             As many unbiased answers as there are interests, and the interests' answers; or all
             the unbiased answers.
         """
+        if self.whole:
+            return list(self.candidates)
         if style not in STYLES:
             raise OptionError(f"style={style!r} is not known; expected one of {', '.join(STYLES)}")
         unbiased = [c for c in self.candidates if c.source == "unbiased"]
@@ -88,7 +97,7 @@ class Question:
         embedder : str or Embedder, optional
             The default embedder when not given; not used where the domain has axes.
         """
-        candidates = self.chosen(style)
+        candidates = self.select(style)
         meta = {"question_id": self.id, "style": style}
         if self.axes:
             return Pool(
@@ -101,7 +110,7 @@ class Question:
                 meta=meta,
             )
         if self.kind == "image":
-            return self._of_pictures(candidates, embedder, meta)
+            return self._pool_of_pictures(candidates, embedder, meta)
         pool = Pool.from_texts(self.text, candidates, baseline=self.baseline, embedder=embedder)
         pool.meta.update(meta)
         return pool
@@ -111,23 +120,25 @@ class Question:
         for persona in self.personas:
             if persona.name.lower() == name.lower():
                 return persona
-        known = ", ".join(persona.name for persona in self.personas)
-        raise OptionError(f"{self.id} has no persona {name!r}; it has {known}")
+        options = ", ".join(persona.name for persona in self.personas)
+        raise OptionError(f"{self.id} has no persona {name!r}; it has {options}")
 
-    def _of_pictures(
+    def _pool_of_pictures(
         self, candidates: Sequence[Candidate], embedder: str | Embedder | None, meta: dict[str, Any]
     ) -> Pool:
-        """Draw what is not yet drawn, and embed the pictures and the baseline's."""
-        chosen = embedder_for(embedder, kind="image")
-        drawn = [_drawn(candidate) for candidate in (*candidates, self.baseline)]
-        vectors = chosen.embed_images([str(candidate.image) for candidate in drawn])
+        """Build a pool with the features that are shipped, or else by embedding the pictures."""
+        model = embedder_for(embedder, kind="image")
+        images = [str(candidate.image) for candidate in (*candidates, self.baseline)]
+        vectors = pictures.features(images, model.identity)
+        if vectors is None:
+            vectors = model.embed_images(images)
         return Pool(
             self.text,
-            drawn[:-1],
+            candidates,
             vectors[:-1],
-            drawn[-1],
+            self.baseline,
             normalise="unit",
-            embedder=chosen.name,
+            embedder=model.name,
             baseline_features=vectors[-1],
             meta=meta,
         )
@@ -136,11 +147,67 @@ class Question:
         return [float(candidate.meta[axis]) for axis in self.axes]
 
 
-def _drawn(candidate: Candidate) -> Candidate:
-    """Return the candidate with its picture."""
-    from useralign.domains.drawing import picture  # noqa: PLC0415 - for pictures only
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A set of questions with the space their answers live in.
 
-    return replace(candidate, image=str(picture(candidate.meta["recipe"])))
+    Parameters
+    ----------
+    name, title : str
+    kind : {"text", "image"}
+    dimension : int
+        The number of features.
+    questions : tuple of Question
+    """
+
+    name: str
+    title: str
+    kind: str
+    dimension: int
+    questions: tuple[Question, ...]
+
+    def question(self, name: str) -> Question:
+        """Return the question of this id."""
+        for question in self.questions:
+            if question.id == name:
+                return question
+        raise OptionError(
+            f"{self.name} has no question {name!r}; it has {self.questions[0].id} to "
+            f"{self.questions[-1].id}"
+        )
+
+    def trouble(self, embedder: str | Embedder | None = None) -> str | None:
+        """Return why its pools cannot be built here, or None when they can.
+
+        Parameters
+        ----------
+        embedder : str or Embedder, optional
+            The default embedder when not given. Its weights are not needed where its features are
+            shipped with the domain.
+        """
+        if all(question.axes for question in self.questions):
+            return None
+        model = embedder_for(embedder, self.kind)
+        if self.kind == "image":
+            images = [str(question.baseline.image) for question in self.questions]
+            if pictures.features(images, model.identity) is not None:
+                return None
+        return model.trouble()
+
+
+def folder_names() -> list[str]:
+    """Return the names of the domains that are folders of data, sorted."""
+    return sorted(path.parent.name for path in DATA.glob("*/domain.toml"))
+
+
+@cache
+def load_folder(name: str) -> Domain:
+    """Load a domain that is a folder of data."""
+    folder = DATA / name
+    about = tomllib.loads((folder / "domain.toml").read_text(encoding="utf-8"))
+    axes = [axis["name"] for axis in about.get("axes", [])]
+    questions = tuple(read_questions(folder / about["questions"], axes, about["kind"]))
+    return Domain(name, about["title"], about["kind"], about["dimension"], questions)
 
 
 def read_questions(path: Path, axes: Sequence[str] = (), kind: str = "text") -> Iterator[Question]:
@@ -157,17 +224,17 @@ def read_questions(path: Path, axes: Sequence[str] = (), kind: str = "text") -> 
         raise FileFormatError(f"{path}: cannot be read ({error})") from error
     for number, line in enumerate(lines, start=1):
         try:
-            yield _question(json.loads(line), axes, kind)
+            yield _question(json.loads(line), path.parent, axes, kind)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FileFormatError(f"{path}, line {number}: not a question ({error!r})") from error
 
 
-def _question(data: dict[str, Any], axes: Sequence[str], kind: str) -> Question:
+def _question(data: dict[str, Any], folder: Path, axes: Sequence[str], kind: str) -> Question:
     question = Question(
         id=data["id"],
         text=data["text"],
-        baseline=Candidate.from_dict(data["baseline"]),
-        candidates=tuple(Candidate.from_dict(item) for item in data["candidates"]),
+        baseline=_candidate(data["baseline"], folder, kind),
+        candidates=tuple(_candidate(item, folder, kind) for item in data["candidates"]),
         personas=tuple(
             Persona(item["name"], item["description"], tuple(item["ranking"]))
             for item in data["personas"]
@@ -175,8 +242,21 @@ def _question(data: dict[str, Any], axes: Sequence[str], kind: str) -> Question:
         axes=tuple(axes),
         kind=kind,
     )
-    everything = sorted(str(c.id) for c in (*question.candidates, question.baseline))
+    answers = sorted(str(c.id) for c in (*question.candidates, question.baseline))
     for persona in question.personas:
-        if sorted(persona.ranking) != everything:
+        if sorted(persona.ranking) != answers:
             raise ValueError(f"the ranking of {persona.name} is not a ranking of all answers")
     return question
+
+
+def _candidate(item: Mapping[str, Any], folder: Path, kind: str) -> Candidate:
+    """Build a candidate; a picture is a file in the domain's folder, by its relative path."""
+    if kind == "text":
+        return Candidate.from_dict(item)
+    image = item.get("image")
+    if not image or not (folder / image).is_file():
+        raise ValueError(
+            f"the candidate {item.get('id')!r} has image={image!r}; expected the name of a picture "
+            "in the domain's folder. Recipes are not drawn any more, see docs/pictures.md"
+        )
+    return Candidate.from_dict({**item, "image": str(folder / image)})

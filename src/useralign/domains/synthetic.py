@@ -1,4 +1,4 @@
-"""synthetic2d: the two-dimensional domain of the paper's Figure 2, made from a seed.
+"""synthetic2d: the two-dimensional domain of the paper's Figure 2, built from a seed.
 
 It has no texts and no files: candidates are points drawn uniformly from the ball of radius 0.5.
 The person is a `Consistent` user, whose preference vector is uniform on the circle of radius 3.
@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from useralign.domains import Domain, Question
+from useralign.domains.questions import Domain, Question
 from useralign.pool import Candidate, Pool
 
 NAME = "synthetic2d"

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from useralign import domains, registry
 from useralign.errors import OptionError
-from useralign.lab.cells import AXES, embedder_of
+from useralign.lab.cells import embedder_of
 from useralign.methods import method_for
-from useralign.models.embedders import embedder_for
 from useralign.users import user_kind
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def domain_trouble(entry: DomainEntry, plan: Plan) -> str | None:
         return f"there is no domain {entry.name!r}; known: {', '.join(domains.names())}"
     domain = domains.load(entry.name)
     name = embedder_of(domain, plan.embedder, plan.image_embedder)
-    return None if name == AXES else embedder_for(name, domain.kind).trouble()
+    return domain.trouble(name)
 
 
 def _questions(entry: DomainEntry) -> list[Question]:

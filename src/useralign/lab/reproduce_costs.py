@@ -61,7 +61,7 @@ def _text_domain(name: str) -> Domain | None:
 
 def _embedding_seconds(domain: Domain) -> float:
     embedder = embedder_for(embedder_of(domain))
-    texts = [candidate.text for candidate in domain.questions[0].chosen()]
+    texts = [candidate.text for candidate in domain.questions[0].select()]
     embedder.embed_texts(texts[:1])  # loads it
     began = time.perf_counter()
     embedder.embed_texts(texts)
@@ -72,7 +72,7 @@ def _pool_usd(question: Question) -> float | None:
     price = Prices().find("gpt-4o")
     if price is None:
         return None
-    texts = [candidate.text for candidate in question.chosen()]
+    texts = [candidate.text for candidate in question.select()]
     asked = len(texts) * (_REQUEST + _tokens(question.text))
     return price.of(asked, sum(map(_tokens, texts)))
 
@@ -81,7 +81,7 @@ def _asked_usd(question: Question) -> float | None:
     price = Prices().find("gpt-4o-mini")
     if price is None:
         return None
-    first, second = (candidate.text for candidate in question.chosen()[:2])
+    first, second = (candidate.text for candidate in question.select()[:2])
     prompt = comparison_prompt(question.personas[0].description, question.text, first, second)
     return QUESTIONS * price.of(_tokens(SYSTEM + prompt), _REPLY)
 

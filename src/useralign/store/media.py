@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, exists, insert, select, text
 
+from useralign import pictures
 from useralign.errors import InputError, NotFoundError
 from useralign.models.embedders.checks import need
 from useralign.store.schema import media, pools
@@ -55,7 +56,7 @@ class Media:
 
 
 def read(path: str | Path) -> Media:
-    """Read a picture file of whatever format and encode it anew.
+    """Read a picture file of whatever format and encode it anew; a shipped one is served as it is.
 
     Raises
     ------
@@ -66,9 +67,12 @@ def read(path: str | Path) -> Media:
     try:
         if file.stat().st_size > LARGEST_FILE:
             raise InputError(f"{path}: the picture is larger than {LARGEST_FILE // 10**6} MB")
-        return encode(file.read_bytes(), str(path))
+        content = file.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: the picture cannot be read ({error.strerror})") from error
+    if pictures.is_shipped(file):
+        return _webp(content, pictures.SIDE, pictures.SIDE)
+    return encode(content, str(path))
 
 
 def encode(content: bytes, name: str = "the picture") -> Media:
@@ -83,9 +87,11 @@ def encode(content: bytes, name: str = "the picture") -> Media:
     picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
     buffer = io.BytesIO()
     picture.save(buffer, "WEBP", quality=90, method=2)
-    written = buffer.getvalue()
-    identity = hashlib.sha256(written).hexdigest()
-    return Media(identity, "image/webp", picture.width, picture.height, written)
+    return _webp(buffer.getvalue(), picture.width, picture.height)
+
+
+def _webp(content: bytes, width: int, height: int) -> Media:
+    return Media(hashlib.sha256(content).hexdigest(), "image/webp", width, height, content)
 
 
 def _decoded(content: bytes, name: str) -> Any:

@@ -26,7 +26,6 @@ from useralign.lab.engines import engine_for
 from useralign.lab.results import to_line
 from useralign.lab.results_journal import read_timings
 from useralign.lab.runner import alone_in, run_cells
-from useralign.models.embedders import embedder_for
 
 if TYPE_CHECKING:
     from useralign.lab.bench.contest import Contest
@@ -86,7 +85,7 @@ def _refuse_trouble(asked: Contest) -> None:
     for pool in asked.pools:
         if pool in DOMAINS:
             domain = domains.load(pool)
-            why = embedder_for(embedder_of(domain), domain.kind).trouble()
+            why = domain.trouble(embedder_of(domain))
             if why is not None:
                 raise ModelUnavailableError(f"the features of {pool} cannot be made here: {why}")
 

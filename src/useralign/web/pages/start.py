@@ -63,7 +63,7 @@ def ask(
     }
     try:
         wanted = _wanted(question, kind, model)
-        found = None if wanted.images or not wanted.accepts_existing else find_pool(wanted)
+        found = find_pool(wanted) if wanted.accepts_existing else None
         if found is None:
             _check_makable(wanted, allowed=state.settings.visitors_may_make)
     except (OptionError, ModelUnavailableError) as error:

@@ -1,1 +1,0 @@
-"""Parts that several scenes draw: skies, plants, buildings, animals, things, letters."""
