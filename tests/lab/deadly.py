@@ -7,16 +7,16 @@ import os
 from dataclasses import fields
 from pathlib import Path
 
-from useralign.lab.cells import CellSpec
+from useralign.lab.cell import PlanCell
 
 
-class Deadly(CellSpec):
+class Deadly(PlanCell):
     """Dies once, leaving a mark at the path in the environment, or always."""
 
     __slots__ = ()
 
     @classmethod
-    def of(cls, cell: CellSpec) -> Deadly:
+    def of(cls, cell: PlanCell) -> Deadly:
         return cls(**{f.name: getattr(cell, f.name) for f in fields(cell)})
 
     @property
@@ -27,4 +27,4 @@ class Deadly(CellSpec):
             if mark != "always":
                 Path(mark).touch()
             os._exit(9)
-        return CellSpec.key.fget(self)  # type: ignore[attr-defined, no-any-return]
+        return PlanCell.key.fget(self)  # type: ignore[attr-defined, no-any-return]

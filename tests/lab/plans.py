@@ -1,8 +1,12 @@
-"""Plans for tests, and a process of its own that runs one, for a test to end."""
+"""Plans and an engine for tests, and a process of its own that runs one, for a test to end."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
+
+from useralign.lab.cell import Cell
+from useralign.lab.dispatch import Engine, Outcome, run_batch
 
 METHODS = """
 [[methods]]
@@ -48,6 +52,23 @@ count = 1
 """
 
 SLOW = SMALL.replace("seeds = 2", "seeds = 8").replace("30", "70").replace("20", "60")
+
+
+class Here(Engine):
+    """Computes in this process, backwards."""
+
+    jobs = 1
+
+    def __init__(self, stop_after: int = 10**6) -> None:
+        self.left = stop_after
+
+    def run(self, batches: Sequence[Sequence[Cell]]) -> Iterator[list[Outcome]]:
+        for batch in reversed(batches):
+            if self.left == 0:
+                raise KeyboardInterrupt
+            self.left -= 1
+            yield run_batch(batch)
+
 
 if __name__ == "__main__":
     from useralign.lab.plan import parse_plan

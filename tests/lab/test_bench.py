@@ -11,11 +11,21 @@ import pytest
 from tests.users.population import population
 from useralign import FileFormatError, OptionError
 from useralign.errors import MissingExtraError
-from useralign.lab.bench.cases import SYNTHETIC, USERS, synthetic_case
-from useralign.lab.bench.cells import BenchCell, state_at
-from useralign.lab.bench.contest import POOLS, contest, usual_methods
-from useralign.lab.bench.recorded import recorded_case, usable_people
-from useralign.lab.bench.run import run_contest
+from useralign.lab.bench.cases import (
+    SYNTHETIC,
+    USERS,
+    recorded_case,
+    synthetic_case,
+    usable_people,
+)
+from useralign.lab.bench.contest import (
+    POOLS,
+    BenchCell,
+    contest,
+    run_contest,
+    state_at,
+    usual_methods,
+)
 from useralign.lab.bench.summary import (
     clock_table,
     metric_tables,

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from useralign import Pool, Session, domains
-from useralign.lab.cells import CellSpec, pool_of, seed_of, user_of
-from useralign.lab.cells_run import names_of, run_cell
+from useralign.lab.cell import PlanCell, pool_of, seed_of, user_of
+from useralign.lab.journal import Step, at, at_epsilon
 from useralign.lab.plan import parse_plan
-from useralign.lab.results import Step, at, at_epsilon
 from useralign.users import User
 
 from .plans import SMALL
@@ -18,10 +17,10 @@ from .plans import SMALL
 CELLS = parse_plan(SMALL).cells()
 
 
-def by_hand(cell: CellSpec) -> list[Step]:
+def by_hand(cell: PlanCell) -> list[Step]:
     """Every step of a cell, by a session of its own without any sharing."""
     pool = pool_of(cell.domain, cell.style, cell.question, cell.embedder)
-    user: User = user_of(names_of(cell), cell.embedder)
+    user: User = user_of(cell.named(), cell.embedder)
     fixed = cell.mode == "budget"
     options: dict[str, Any] = dict(cell.options)
     if cell.method == "oracle":
@@ -46,8 +45,8 @@ def by_hand(cell: CellSpec) -> list[Step]:
 
 
 @pytest.mark.parametrize("cell", CELLS[::3], ids=lambda cell: cell.key)
-def test_a_cell_is_the_interaction_held_by_hand(cell: CellSpec) -> None:
-    result, steps = run_cell(cell), by_hand(cell)
+def test_a_cell_is_the_interaction_held_by_hand(cell: PlanCell) -> None:
+    result, steps = cell.run(), by_hand(cell)
     assert result["stopped_at"] == steps[-1].t == result["steps"][-1]["t"]
     assert result["key"] == cell.key
     for step in steps:
@@ -60,7 +59,7 @@ def test_a_cell_is_the_interaction_held_by_hand(cell: CellSpec) -> None:
 
 def test_only_changes_are_kept() -> None:
     for cell in CELLS:
-        steps = run_cell(cell)["steps"]
+        steps = cell.run()["steps"]
         kept = steps[:-1]
         for before, after in itertools.pairwise(kept):
             assert before["t"] < after["t"]
@@ -69,38 +68,36 @@ def test_only_changes_are_kept() -> None:
 
 def test_a_cell_depends_on_nothing_before_it() -> None:
     cells = CELLS[:14]
-    forward = [run_cell(cell) for cell in cells]
-    backward = [run_cell(cell) for cell in reversed(cells)]
+    forward = [cell.run() for cell in cells]
+    backward = [cell.run() for cell in reversed(cells)]
     assert forward == backward[::-1]
 
 
 def test_all_methods_begin_with_the_same_candidate() -> None:
     for place in {(c.question, c.user, c.seed) for c in CELLS}:
         mine = [c for c in CELLS if (c.question, c.user, c.seed) == place]
-        first = {run_cell(c)["steps"][0]["best"] for c in mine if c.method != "oracle"}
+        first = {c.run()["steps"][0]["best"] for c in mine if c.method != "oracle"}
         assert len(first) == 1
 
 
 def test_stops_and_thresholds() -> None:
     for cell in (c for c in CELLS if c.mode == "epsilon" and c.method == "useralign"):
-        result = run_cell(cell)
+        result = cell.run()
         assert at_epsilon(result, 3.0) == at(result, 0)
         assert at_epsilon(result, 0.0).t == result["stopped_at"]
         assert result["stop_reason"] == "bound"
         costs = [at_epsilon(result, epsilon).t for epsilon in (3.0, 2.0, 1.0, 0.5, 0.1, 0.0)]
         assert costs == sorted(costs)
     for cell in (c for c in CELLS if c.method in ("random", "oracle")):
-        result = run_cell(cell)
+        result = cell.run()
         assert (len(result["steps"]), result["stopped_at"]) == (1, 0)
 
 
 def test_oracle_is_never_beaten() -> None:
     for cell in CELLS:
         if cell.method == "oracle":
-            best = run_cell(cell)["steps"][0]["win"]
-            rival = run_cell(
-                next(c for c in CELLS if c.key == cell.key.replace("oracle", "random"))
-            )
+            best = cell.run()["steps"][0]["win"]
+            rival = next(c for c in CELLS if c.key == cell.key.replace("oracle", "random")).run()
             assert best >= rival["steps"][0]["win"]
 
 
@@ -110,15 +107,15 @@ def test_seeds_follow_from_names() -> None:
 
 
 def test_a_user_with_a_taste_over_embedded_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from useralign.lab import cells
+    from useralign.lab import cell as cells
     from useralign.models.embedders import FunctionEmbedder
 
     embedder = FunctionEmbedder(lambda texts: [[len(t), t.count("a"), 1.0] for t in texts], "toy")
     pool = domains.load("food64d").questions[0].pool(embedder=embedder)
     monkeypatch.setattr(cells, "pool_of", lambda *_: pool)
     monkeypatch.setattr(cells, "embedder_for", lambda _: embedder)
-    cell = replace(CELLS[0], domain="food64d", user="btl-1", user_kind="btl", embedder="toy")
-    user = cells.user_of(names_of(cell), "toy")
+    toy = replace(CELLS[0], domain="food64d", user="btl-1", user_kind="btl", embedder="toy")
+    user = cells.user_of(toy.named(), "toy")
     assert pool.baseline is not None
     assert isinstance(pool, Pool)
     assert 0.0 < user.win_rate(pool[0], pool.baseline) < 1.0

@@ -17,8 +17,7 @@ from useralign.users import Consistent
 pytest.importorskip("matplotlib")
 
 from useralign.domains import synthetic
-from useralign.lab import figures, figures_example, figures_space, versionspace
-from useralign.lab import versionspace_curves as shrinking
+from useralign.lab import figures, versionspace
 
 
 def test_trade_off_figure_is_written_as_png_and_svg(tmp_path: Path) -> None:
@@ -51,17 +50,17 @@ def test_style_is_not_left_behind() -> None:
 def test_version_space_pictures(tmp_path: Path) -> None:
     pool = synthetic.pool(4)
     user = Consistent(pool, seed=4)
-    trails = {m: versionspace.trace(pool, user, m, budget=3) for m in shrinking.SETS}
+    trails = {m: versionspace.trace(pool, user, m, budget=3) for m in versionspace.SETS}
     times = dict.fromkeys(trails, (0, 3))
-    strip = figures_space.strip(trails, pool.features, times, user.theta)
+    strip = figures.strip(trails, pool.features, times, user.theta)
     assert len(strip.axes) == 4
-    one = figures_space.step_figure(trails["useralign"][1], pool.features)
+    one = figures.step_figure(trails["useralign"][1], pool.features)
     assert figures.save(one, tmp_path, "step")[0].exists()
 
 
 def test_curves_figure() -> None:
-    curves = shrinking.measure(runs=2, steps=(0, 1, 5))
-    assert len(figures_space.curves_figure(curves).axes) == 3
+    curves = versionspace.measure_curves(runs=2, steps=(0, 1, 5))
+    assert len(figures.curves_figure(curves).axes) == 3
 
 
 def test_example_shows_the_texts(tmp_path: Path) -> None:
@@ -71,7 +70,7 @@ def test_example_shows_the_texts(tmp_path: Path) -> None:
     )
     user = Consistent(pool, seed=1)
     trail = versionspace.trace(pool, user)
-    figure = figures_example.example_figure(trail, pool, user.theta)
+    figure = figures.example_figure(trail, pool, user.theta)
     text = figures.save(figure, tmp_path, "example")[1].read_text()
     assert pool[trail[-1].incumbent].text in text
     assert "preferred" in text
@@ -86,7 +85,7 @@ def test_missing_matplotlib_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> 
 def test_importing_does_not_import_matplotlib() -> None:
     code = (
         "import sys, useralign.lab, useralign.lab.figures, "
-        "useralign.lab.reproduce_parts, useralign.cli.reproduce; "
+        "useralign.lab.reproduce, useralign.cli.reproduce; "
         "sys.exit('matplotlib' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

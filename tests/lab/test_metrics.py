@@ -8,18 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from useralign import OptionError
-from useralign.lab.cells_run import run_cell
-from useralign.lab.metrics import (
-    bound_at,
-    cost_at_epsilon,
-    head_to_head,
-    mean_sem,
-    questions_to,
-    win_rate_at,
-    win_rate_at_epsilon,
-)
+from useralign.lab.journal import at, select
+from useralign.lab.metrics import at_budget, at_threshold, head_to_head, mean_sem
 from useralign.lab.plan import parse_plan
-from useralign.lab.results import select
 
 from .plans import SMALL
 
@@ -31,22 +22,22 @@ def cell(*steps: tuple[int, float, str, float], until: int, **names: Any) -> dic
 
 
 ONE = cell((0, 3.0, "a", 0.0), (1, 2.0, "a", 0.0), (4, 0.5, "b", 1.0), (9, 0.0, "b", 1.0), until=9)
+MODES = ("epsilon", "budget")
 TWO = cell((0, 3.0, "c", 1.0), (2, 0.0, "c", 1.0), until=2)
 
 
 def test_by_hand() -> None:
-    cells = [ONE, TWO]
-    assert win_rate_at(cells, 3).mean == 0.5
-    assert win_rate_at(cells, 4).mean == 1.0
-    assert win_rate_at_epsilon(cells, 2.5).mean == 0.5
-    assert cost_at_epsilon(cells, 3.0) == (0.0, 0.0)
-    assert cost_at_epsilon(cells, 1.0).mean == 3.0
-    assert cost_at_epsilon(cells, 0.0).mean == 5.5
-    assert bound_at(cells, 1).mean == 2.5
-    assert questions_to(cells, 0.5) == 0
-    assert questions_to(cells, 0.9) == 4
-    assert questions_to([ONE], 1.1) is None
-    assert questions_to([], 0.5) is None
+    cells = [{**one, "method": "m", "mode": mode} for one in (ONE, TWO) for mode in MODES]
+    wins = {t: at_budget(cells, "m", t) for t in (3, 4)}
+    assert wins == {3: (50.0, pytest.approx(100 * 0.5 / math.sqrt(2))), 4: (100.0, 0.0)}
+    thresholds = {epsilon: at_threshold(cells, "m", epsilon) for epsilon in (3.0, 2.5, 1.0, 0.0)}
+    costs = {epsilon: found[1].mean for epsilon, found in thresholds.items() if found}
+    assert costs == {3.0: 0.0, 2.5: 1.5, 1.0: 3.0, 0.0: 5.5}
+    assert thresholds[2.5] is not None
+    assert thresholds[2.5][0].mean == 50.0
+    assert [at(one, 1).bound for one in (ONE, TWO)] == [2.0, 3.0]
+    assert at_budget(cells, "other", 3) is None
+    assert at_threshold(cells, "other", 0.0) is None
 
 
 def test_the_standard_error_is_the_papers() -> None:
@@ -63,7 +54,7 @@ def test_a_mean_lies_between(values: list[float]) -> None:
 
 
 def test_head_to_head_asks_the_user() -> None:
-    cells = [run_cell(spec) for spec in parse_plan(SMALL).cells()]
+    cells = [spec.run() for spec in parse_plan(SMALL).cells()]
     for kind in ("persona", "btl"):
         mine = select(cells, user_kind=kind)
         oracle = select(mine, method="oracle")

@@ -7,7 +7,6 @@ import pytest
 from useralign import FileFormatError, OptionError, domains
 from useralign.errors import ModelUnavailableError
 from useralign.lab.plan import parse_plan, read_plan, shipped_plans
-from useralign.lab.plan_checks import usable_domains
 
 from .plans import SMALL
 
@@ -50,7 +49,7 @@ def test_main_has_the_papers_size() -> None:
 def test_an_optional_domain_may_be_missing() -> None:
     more = SMALL.replace("[[users]]", '[[domains]]\nname = "moon"\noptional = true\n\n[[users]]', 1)
     plan = parse_plan(more)
-    assert [domain.name for domain, _ in usable_domains(plan)] == ["food2d"]
+    assert [domain.name for domain, _ in plan.usable()] == ["food2d"]
     assert len(plan.cells()) == len(parse_plan(SMALL).cells())
     alone = SMALL.replace(
         'name = "food2d"\nquestions = ["food-01", "food-02"]', 'name = "moon"\noptional = true'
@@ -115,6 +114,20 @@ def test_bad_plans_name_file_and_key(tmp_path: Path, old: str, new: str, message
     path.write_text(SMALL.replace(old, new, 1))
     with pytest.raises(FileFormatError, match=message):
         read_plan(path)
+
+
+def test_a_plan_is_changed_as_data() -> None:
+    plan = parse_plan(SMALL)
+    changed = plan.replace(seeds=3, users=[{"kind": "btl", "count": 2}])
+    assert plan.seeds == 2
+    assert plan.text == SMALL
+    assert {cell.seed for cell in changed.cells()} == {0, 1, 2}
+    assert {cell.user for cell in changed.cells()} == {"btl-1", "btl-2"}
+    again = parse_plan(changed.text)
+    assert again.model_dump() == changed.model_dump()
+    assert again.cells() == changed.cells()
+    with pytest.raises(OptionError, match=r"domains\[0\]: unknown domain 'moon'"):
+        plan.replace(domains=[{"name": "moon"}])
 
 
 def test_no_such_plan(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.test_tables import results
-from useralign.lab import claims, tables_build
+from useralign.lab import claims, tables
 from useralign.lab.claims import Verdict
 from useralign.lab.report import Picture, Report, Section
 
@@ -48,7 +48,7 @@ def report(tmp_path: Path) -> Report:
     picture.write_bytes(PIXEL)
     cells = results()
     part = Section(
-        "Tables", "Words.", [tables_build.trade_off(cells, "food64d")], [Picture(picture, "A dot")]
+        "Tables", "Words.", [tables.trade_off(cells, "food64d")], [Picture(picture, "A dot")]
     )
     return Report("Reproduced", {"seeds": "4"}, [*claims.check(cells), BAD], [part])
 

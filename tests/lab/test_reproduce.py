@@ -10,21 +10,22 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from tests.lab.plans import Here
 from tests.lab.test_tables import results
 from useralign.cli.reproduce import reproduce as command
 from useralign.errors import OptionError
-from useralign.lab import reproduce_clock, reproduce_large, reproduce_parts, tables_build
-from useralign.lab import versionspace_curves as shrinking
+from useralign.lab import costs, tables, versionspace
+from useralign.lab.journal import Results
 from useralign.lab.plan import parse_plan, read_plan
-from useralign.lab.reproduce import TARGETS, Bench, reproduce
-from useralign.lab.results import Results
+from useralign.lab.reproduce import PARTS, TARGETS, Reproduction, reproduce
+from useralign.lab.runner import run_plan
 
 app = typer.Typer()
 app.command()(command)
 
 
 def test_every_target_has_a_part() -> None:
-    assert set(reproduce_parts.PARTS) == set(TARGETS) - {"all"}
+    assert set(PARTS) == set(TARGETS) - {"all"}
 
 
 def test_unknown_target_is_refused(tmp_path: Path) -> None:
@@ -33,16 +34,16 @@ def test_unknown_target_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("name", ["figure3", "food2d-personas"])
+@pytest.mark.parametrize("name", ["figure3", "food2d-personas", "large-pool"])
 def test_plans_of_figures_are_plans(name: str) -> None:
-    path = Path(reproduce_parts.__file__).parent / "data" / f"{name}.toml"
+    path = Path(tables.__file__).parent / "data" / f"{name}.toml"
     plan = read_plan(path)
     assert plan.name == name
     assert parse_plan(plan.text) == plan
 
 
-class _Fake(Bench):
-    """A bench whose plans are run already."""
+class _Fake(Reproduction):
+    """A reproduction whose plans are run already."""
 
     def run(self, name: str) -> Results:
         asked = {"food64d": "food-01", "travel64d": "travel-01", "food2d": "food-01"}
@@ -59,21 +60,21 @@ class _Fake(Bench):
 @pytest.mark.parametrize("what", ["figure3", "figure4", "tables", "unbiased", "food2d"])
 def test_parts_fill_the_report(what: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    bench = _Fake(tmp_path)
-    reproduce_parts.PARTS[what](bench)
-    report = bench.finish()
+    work = _Fake(tmp_path)
+    PARTS[what](work)
+    report = work.finish()
     assert report.verdicts
     assert (tmp_path / "report.html").stat().st_size > 5000
-    assert all(path.exists() for path in bench.written)
+    assert all(path.exists() for path in work.written)
 
 
 def test_figure2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
-    quick = shrinking.measure(runs=2, steps=(0, 1, 10))
-    monkeypatch.setattr(shrinking, "measure", lambda: quick)
-    bench = reproduce("figure2", tmp_path)
-    assert [v.holds for v in bench.report.verdicts] == [True]
-    assert {p.name for p in bench.written} >= {"figure2-sets.svg", "figure2-curves.png"}
+    quick = versionspace.measure_curves(runs=2, steps=(0, 1, 10))
+    monkeypatch.setattr(versionspace, "measure_curves", lambda: quick)
+    work = reproduce("figure2", tmp_path)
+    assert [v.holds for v in work.report.verdicts] == [True]
+    assert {p.name for p in work.written} >= {"figure2-sets.svg", "figure2-curves.png"}
 
 
 def test_a_run_of_a_plan_is_taken_up(tmp_path: Path) -> None:
@@ -81,26 +82,30 @@ def test_a_run_of_a_plan_is_taken_up(tmp_path: Path) -> None:
     text = read_plan("smoke").text
     plan.write_text(text.replace('name = "smoke"', 'name = "tiny"'))
     seen: list[tuple[str, int, int]] = []
-    bench = Bench(
+    work = Reproduction(
         tmp_path / "out",
         jobs=1,
         seeds=1,
         progress=lambda label, n, of, _: seen.append((label, n, of)),
     )
-    first = bench.run(str(plan))
+    first = work.run(str(plan))
     assert (tmp_path / "out" / "runs" / "tiny-1" / "results.json").exists()
     assert {cell["seed"] for cell in first.cells} == {0}
     assert seen[-1][1] == seen[-1][2] == len(first.cells)
-    assert bench.run(str(plan)) is first
+    assert work.run(str(plan)) is first
 
 
-def test_large_pool_cells() -> None:
-    cells = reproduce_large.run_large(1, people=3)
+def test_large_pool_cells(tmp_path: Path) -> None:
+    plan = read_plan(Path(tables.__file__).parent / "data" / "large-pool.toml")
+    assert len(plan.cells()) == 30 * 5 * 3
+    few = plan.replace(seeds=1, users=[{"kind": "persona", "count": 3}])
+    cells = run_plan(few, tmp_path, engine=Here()).cells
     assert len(cells) == 9
     assert {cell["pool_size"] for cell in cells} == {1000}
+    assert all([s["t"] for s in c["steps"]] == list(range(c["stopped_at"] + 1)) for c in cells)
     starts = {(c["user"], c["steps"][0]["best"]) for c in cells}
     assert len(starts) == 3
-    rows = tables_build.large_pool(cells).rows
+    rows = tables.large_pool(cells).rows
     assert rows[0][2] == rows[4][2] == rows[8][2]
 
 
@@ -108,14 +113,14 @@ def test_clock_counts_steps_and_parts() -> None:
     ticks = iter(np.arange(0.0, 1000.0, 0.5))
     features = np.random.default_rng(0).normal(size=(6, 8))
     features /= 2 * np.linalg.norm(features, axis=1, keepdims=True)
-    found = reproduce_clock.clock(features, now=lambda: float(next(ticks)), seconds=500.0)
+    found = costs.clock(features, now=lambda: float(next(ticks)), seconds=500.0)
     assert found.steps >= 5
     assert found.estimate == found.first == found.second == 0.5
     assert found.total == 1.5
 
 
 def test_wall_clock_table_without_the_reference() -> None:
-    table = reproduce_clock.wall_clock(reference=False, repeats=1)
+    table = costs.wall_clock(reference=False, repeats=1)
     assert [row[1] for row in table.rows] == ["useralign", "as printed in the paper"] * 2
     assert table.rows[1][3] == pytest.approx(128.7)
     assert "useralign[reference]" in table.note

@@ -11,41 +11,18 @@ from pathlib import Path
 import pytest
 
 from useralign import FileFormatError, OptionError
-from useralign.lab import engines
-from useralign.lab.engines import Cell, Engine, EngineError, Local, Outcome, engine_for
+from useralign.lab import dispatch
+from useralign.lab.cell import Cell
+from useralign.lab.dispatch import EngineError, Local, Outcome, engine_for
+from useralign.lab.journal import Journal, Results, read_timings
 from useralign.lab.plan import parse_plan
-from useralign.lab.results import Results
-from useralign.lab.results_journal import Journal, read_timings
 from useralign.lab.runner import run_plan
 from useralign.models.weights.lock import locked
 
 from .deadly import Deadly
-from .plans import SLOW, SMALL
+from .plans import SLOW, SMALL, Here
 
 PLAN = parse_plan(SMALL)
-
-
-class Here(Engine):
-    """Computes in this process, backwards."""
-
-    jobs = 1
-
-    def __init__(self, stop_after: int = 10**6) -> None:
-        self.left = stop_after
-
-    def run(self, batches: Sequence[Sequence[Cell]]) -> Iterator[list[Outcome]]:
-        for batch in reversed(batches):
-            if self.left == 0:
-                raise KeyboardInterrupt
-            self.left -= 1
-            yield engines.run_batch(batch)
-
-
-@pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    folder = tmp_path_factory.mktemp("whole")
-    run_plan(PLAN, folder, engine=Here())
-    return (folder / "results.json").read_bytes()
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -189,7 +166,7 @@ def test_what_a_worker_raises_is_an_outcome() -> None:
     cell = PLAN.cells()[0]
     from dataclasses import replace
 
-    (outcome,) = engines.run_batch([replace(cell, question="food-99")])
+    (outcome,) = dispatch.run_batch([replace(cell, question="food-99")])
     assert outcome.cell is None
     assert outcome.error is not None
     assert "food-99" in outcome.error

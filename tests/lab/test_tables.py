@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from useralign.lab import claims, claims_figures, paper, tables_build
+from useralign.lab import claims, paper, tables
 from useralign.lab.paper import Mean
 from useralign.lab.tables import Table
 
@@ -103,7 +103,7 @@ def test_json_and_files(table: Table, tmp_path: Path) -> None:
 
 
 def test_trade_off_has_the_papers_rows_and_numbers() -> None:
-    built = tables_build.trade_off(results(), "food64d")
+    built = tables.trade_off(results(), "food64d")
     assert len(built.rows) == 31
     rows = {row[0]: row for row in built.rows}
     assert rows["UserAlign (ε = 0.0)"][1:] == (
@@ -119,19 +119,19 @@ def test_trade_off_has_the_papers_rows_and_numbers() -> None:
 
 
 def test_trade_off_without_cells_shows_the_paper_alone() -> None:
-    built = tables_build.trade_off([], "travel64d")
+    built = tables.trade_off([], "travel64d")
     assert built.rows[0][1:3] == (None, Mean(58.67, 4.02))
     assert built.note == "Not run."
 
 
 def test_the_paper_has_no_numbers_for_unbiased_pools() -> None:
-    built = tables_build.trade_off(results(style="unbiased"), "food64d", "unbiased")
+    built = tables.trade_off(results(style="unbiased"), "food64d", "unbiased")
     assert built.name == "trade-off-food64d-unbiased"
     assert all(row[2] is None and row[4] is None for row in built.rows)
 
 
 def test_large_pool_table() -> None:
-    built = tables_build.large_pool(results(pool_size=1000))
+    built = tables.large_pool(results(pool_size=1000))
     assert len(built.rows) == 12
     assert built.rows[-1] == ("UserAlign", 20, (100, 0), (96.67, 1.47))
 
@@ -195,14 +195,14 @@ def test_cost_claim_is_for_twenty_candidates() -> None:
 
 
 def test_equal_cost_claim() -> None:
-    (verdict,) = claims_figures.better_at_equal_cost("food2d, BTL", results("food2d"))
+    (verdict,) = claims.better_at_equal_cost("food2d, BTL", results("food2d"))
     assert verdict.holds
     assert "at t = 20" in verdict.ours
-    assert list(claims_figures.better_at_equal_cost("nowhere", [])) == []
+    assert list(claims.better_at_equal_cost("nowhere", [])) == []
 
 
 def test_large_pool_claim() -> None:
-    (verdict,) = claims_figures.scales_to_large_pools(results())
+    (verdict,) = claims.scales_to_large_pools(results())
     assert verdict.holds
     assert "86.67 against 72.00 (t = 5)" in verdict.paper
 
@@ -215,7 +215,7 @@ def test_head_to_head_claim_reads_its_table() -> None:
         ("dsp64d", 20, None, None),
     ]
     table = Table("head-to-head", "", ("Domain", "t", "ours", "paper"), rows)
-    (verdict,) = claims_figures.wins_head_to_head(table)
+    (verdict,) = claims.wins_head_to_head(table)
     assert not verdict.holds
     assert verdict.ours == "85.00 (t = 20), 45.00 (t = 25)"
     assert verdict.paper == "96.67 (t = 20)"

@@ -10,7 +10,7 @@ import pytest
 
 from useralign.domains import synthetic
 from useralign.geometry.logistic import softplus
-from useralign.lab import versionspace_curves as shrinking
+from useralign.lab import versionspace
 from useralign.lab.versionspace import Region, trace
 from useralign.users import Consistent
 
@@ -102,7 +102,7 @@ def test_trace_to_epsilon_ends_with_the_best() -> None:
 
 
 def test_curves() -> None:
-    curves = shrinking.measure(runs=3, steps=(0, 1, 5, 10))
+    curves = versionspace.measure_curves(runs=3, steps=(0, 1, 5, 10))
     assert curves.at("useralign", "area", 0).mean == pytest.approx(1.0)
     assert curves.at("useralign", "area", 1).mean == pytest.approx(0.5)
     assert curves.at("useralign", "bound", 0).mean == 3.0

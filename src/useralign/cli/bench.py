@@ -96,7 +96,7 @@ def _run(asked: Contest, out: Path, jobs: int | None, *, quiet: bool) -> list[Gr
     from rich.console import Console
 
     from useralign.cli.reproduce import progress_bars
-    from useralign.lab.bench.run import run_contest
+    from useralign.lab.bench.contest import run_contest
     from useralign.lab.bench.summary import summarise
 
     errors = Console(stderr=True, quiet=quiet)
@@ -114,12 +114,12 @@ def _write(groups: list[Group], out: Path) -> list[Path]:
     """Write the tables, and the figures where they can be drawn."""
     from useralign.errors import MissingExtraError
     from useralign.files import write_atomically
-    from useralign.lab.bench.figures import write_figures
     from useralign.lab.bench.summary import (
         clock_table,
         metric_tables,
         overviews,
         short_tables,
+        write_figures,
     )
 
     over, clock = overviews(groups), clock_table(groups)
@@ -146,7 +146,7 @@ def _table(group: Group) -> Table:
     """Lay out a group within 80 columns: three blocks of rows, a column a number of answers."""
     from rich.table import Table
 
-    from useralign.lab.bench.cells import TIMES
+    from useralign.lab.bench.contest import TIMES
 
     title = f"{group.title}: {group.lines[0].count} interactions"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 0, 0, 1))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from useralign.lab.reproduce import Bench
+    from useralign.lab.reproduce import Reproduction
 
 _WHAT = (
     "all, figure2, figure3, figure4, tables, head-to-head, large-pool, wall-clock, costs, food2d "
@@ -49,8 +49,8 @@ def reproduce(
 
     errors = Console(stderr=True)
     with progress_bars(errors) as tell:
-        bench = run(what, out, progress=tell, **options)  # type: ignore[arg-type]
-    _show(bench)
+        work = run(what, out, progress=tell, **options)  # type: ignore[arg-type]
+    _show(work)
 
 
 @contextlib.contextmanager
@@ -91,23 +91,23 @@ def _bars(console: Console) -> Progress:
     )
 
 
-def _show(bench: Bench) -> None:
+def _show(work: Reproduction) -> None:
     """Print the summary, the claims that do not hold, and where the report is."""
-    typer.echo(bench.report.summary())
-    for verdict in bench.report.verdicts:
+    typer.echo(work.report.summary())
+    for verdict in work.report.verdicts:
         if not verdict.holds:
             typer.echo(f"\n  {verdict.claim} ({verdict.where}): does not hold.")
             typer.echo(f"    ours:  {verdict.ours}\n    paper: {verdict.paper}\n    {verdict.why}")
-    typer.echo(f"\n{len(bench.written)} files; begin with {bench.out / 'report.html'}")
+    typer.echo(f"\n{len(work.written)} files; begin with {work.out / 'report.html'}")
 
 
-def _print_json(bench: Bench) -> None:
+def _print_json(work: Reproduction) -> None:
     value = {
-        "summary": bench.report.summary(),
-        "facts": bench.report.facts,
-        "verdicts": [verdict.to_dict() for verdict in bench.report.verdicts],
-        "tables": [t.to_dict() for part in bench.report.sections for t in part.tables],
-        "files": [str(path) for path in bench.written],
+        "summary": work.report.summary(),
+        "facts": work.report.facts,
+        "verdicts": [verdict.to_dict() for verdict in work.report.verdicts],
+        "tables": [t.to_dict() for part in work.report.sections for t in part.tables],
+        "files": [str(path) for path in work.written],
     }
     typer.echo(json.dumps(value, ensure_ascii=False))
 

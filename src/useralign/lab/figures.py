@@ -1,26 +1,37 @@
 """Figures: one clean style, colours that colour-blind people can tell apart, PNG and SVG.
 
-matplotlib is imported when a figure is drawn, and never needs a screen.
+The paper's trade-offs (Figures 3 and 4), version spaces step by step and how fast they shrink
+(Figure 2), and the appendix's worked example. matplotlib is imported when a figure is drawn, and
+never needs a screen.
 """
 
 from __future__ import annotations
 
 import functools
 import io
+import textwrap
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import numpy as np
 
 from useralign.errors import MissingExtraError
 from useralign.files import write_atomically
+from useralign.lab.journal import select
+from useralign.lab.metrics import Cells, at_budget, at_threshold
 from useralign.lab.paper import BUDGETS, EPSILONS, Mean
-from useralign.lab.results import select
-from useralign.lab.tables_build import NAMES, Cells, at_budget, at_threshold
+from useralign.lab.tables import NAMES
+from useralign.lab.versionspace import SETS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from useralign.lab.versionspace import Curves, Step
+    from useralign.pool import Pool
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,6 +46,15 @@ COLOURS = {
 }
 MARKERS = {"useralign": "o", "useralign_loss": "s", "iidbest": "^"}
 STEPS = (*range(21), *range(25, 51, 5), *range(60, 200, 10), 199)
+_INCUMBENT, _CHALLENGER = "#0072B2", "#D55E00"
+_SPREAD = 0.92  # the outermost candidate is drawn at this part of the radius
+_WRAP = 34  # characters of a line in the worked example
+_USERS = {"btl": "u = BTL", "consistent": "u = Consistent", "persona": "u = Persona"}
+_MEASURES = {
+    "area": "area of the confidence set",
+    "viable": "viable candidates",
+    "bound": "bound B(t)",
+}
 _STYLE: Any = {
     "font.family": ["DejaVu Sans"],
     "font.size": 9,
@@ -105,10 +125,10 @@ def domains_figure(cells: Cells, domains: Sequence[str], style: str = "mixed") -
     rows = (len(domains) + 1) // 2
     columns = min(len(domains), 2)
     figure = new_figure(4.6 * columns, 2.7 * rows + 0.5)
-    for place, domain in enumerate(domains):
-        axes = figure.add_subplot(rows, columns, place + 1)
-        mine = select(cells, domain=domain, style=style, user_kind="persona")
-        draw_trade_off(axes, mine)
+    for index, domain in enumerate(domains):
+        axes = figure.add_subplot(rows, columns, index + 1)
+        ours = select(cells, domain=domain, style=style, user_kind="persona")
+        draw_trade_off(axes, ours)
         axes.set_title(domain)
     _shared_legend(figure)
     return figure
@@ -119,19 +139,16 @@ def users_figure(cells: Cells, domain: str, kinds: Sequence[str]) -> Figure:
     """Draw win-rate against cost and against steps for each kind of user: Figure 3."""
     rows, columns = (2, len(kinds)) if len(kinds) > 1 else (1, 2)
     figure = new_figure(4.6 * columns, 2.7 * rows + 0.5)
-    for place, kind in enumerate(kinds):
-        mine = select(cells, domain=domain, style="mixed", user_kind=kind)
-        first = figure.add_subplot(rows, columns, place + 1)
-        draw_trade_off(first, mine)
+    for index, kind in enumerate(kinds):
+        ours = select(cells, domain=domain, style="mixed", user_kind=kind)
+        first = figure.add_subplot(rows, columns, index + 1)
+        draw_trade_off(first, ours)
         first.set_title(f"{_USERS.get(kind, kind)}: stopping at ε")
-        second = figure.add_subplot(rows, columns, len(kinds) + place + 1)
-        draw_steps(second, mine)
+        second = figure.add_subplot(rows, columns, len(kinds) + index + 1)
+        draw_steps(second, ours)
         second.set_title(f"{_USERS.get(kind, kind)}: a fixed number of steps")
     _shared_legend(figure)
     return figure
-
-
-_USERS = {"btl": "u = BTL", "consistent": "u = Consistent", "persona": "u = Persona"}
 
 
 def draw_trade_off(axes: Axes, cells: Cells) -> None:
@@ -151,18 +168,28 @@ def draw_steps(axes: Axes, cells: Cells) -> None:
     """Draw win-rate after a given number of steps, stopping at nothing (footnote 2)."""
     for method in ("useralign_loss", "iidbest", "useralign"):
         wins = [(t, w) for t in STEPS if (w := at_budget(cells, method, t)) is not None]
-        means = [w.mean for _, w in wins]
-        axes.plot([t for t, _ in wins], means, color=COLOURS[method], label=NAMES[method])
-        axes.fill_between(
-            [t for t, _ in wins],
-            [w.mean - w.sem for _, w in wins],
-            [w.mean + w.sem for _, w in wins],
-            color=COLOURS[method],
-            alpha=0.18,
-            linewidth=0,
-        )
+        draw_band(axes, wins, 0.18, color=COLOURS[method], label=NAMES[method])
     _levels(axes, cells)
     axes.set_xlabel("interaction steps")
+
+
+def draw_band(axes: Axes, points: Sequence[tuple[int, Mean]], alpha: float, **look: Any) -> None:
+    """Draw a line through means over steps, and a band of one standard error around it.
+
+    Parameters
+    ----------
+    axes : Axes
+    points : sequence of (t, Mean)
+    alpha : float
+        Of the band.
+    **look
+        Of the line: `color`, `label`, `marker`, ...
+    """
+    steps = [t for t, _ in points]
+    mean = np.array([value.mean for _, value in points])
+    sem = np.array([value.sem for _, value in points])
+    axes.plot(steps, mean, **look)
+    axes.fill_between(steps, mean - sem, mean + sem, color=look["color"], alpha=alpha, linewidth=0)
 
 
 def _line(axes: Axes, method: str, x: Sequence[Mean], y: Sequence[Mean]) -> None:
@@ -195,24 +222,260 @@ def _levels(axes: Axes, cells: Cells) -> None:
             axes.axhline(
                 win.mean, color=COLOURS[method], dashes=dashes, linewidth=1.3, label=NAMES[method]
             )
-    axes.set_xscale("symlog", linthresh=10, linscale=1.2)
-    axes.set_xticks(
-        [0, 2, 5, 10, 20, 50, 100, 199], ["0", "2", "5", "10", "20", "50", "100", "199"]
-    )
-    axes.set_xticks([], minor=True)
+    _scale_steps(axes, (0, 2, 5, 10, 20, 50, 100, 199))
     axes.set_xlim(-0.4, 235)
     axes.set_ylabel("win-rate (%)")
 
 
+def _scale_steps(axes: Axes, ticks: Sequence[int]) -> None:
+    """Scale the axis of steps: even up to 10, then by the logarithm."""
+    axes.set_xscale("symlog", linthresh=10, linscale=1.2)
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.set_xticks([], minor=True)
+
+
 def _shared_legend(figure: Figure) -> None:
-    shown: dict[str, Any] = {}
+    handle_of: dict[str, Any] = {}
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
-        shown = dict(zip(labels, handles, strict=True)) | shown
-    names = [name for name in NAMES.values() if name in shown]
+        handle_of = dict(zip(labels, handles, strict=True)) | handle_of
+    names = [name for name in NAMES.values() if name in handle_of]
     figure.legend(
-        [shown[n] for n in names],
+        [handle_of[n] for n in names],
         names,
         loc="outside upper center",
         ncols=len(names) if figure.get_figwidth() > 7 else 3,
     )
+
+
+def draw_step(
+    axes: Axes,
+    step: Step,
+    features: NDArray[np.float64],
+    *,
+    colour: str = COLOURS["useralign"],
+    truth: NDArray[np.float64] | None = None,
+) -> None:
+    """Draw one step: the disc, the half-planes, the confidence set and the candidates.
+
+    Parameters
+    ----------
+    axes : Axes
+    step : Step
+    features : ndarray, shape (K, 2)
+        Drawn as directions, stretched to the disc.
+    colour : str
+        Of the confidence set.
+    truth : ndarray, shape (2,), optional
+        The user's preference vector, drawn as a star.
+    """
+    radius = step.region.norm_bound
+    angles = np.linspace(0.0, 2.0 * np.pi, 361)
+    axes.fill(radius * np.cos(angles), radius * np.sin(angles), color="#F1F1F1", zorder=0)
+    outline = step.region.outline()
+    axes.fill(*outline.T, facecolor=colour, alpha=0.28, zorder=1)
+    axes.plot(*np.vstack([outline, outline[:1]]).T, color=colour, linewidth=1.2, zorder=2)
+    if step.region.cone:
+        _draw_cuts(axes, step)
+    axes.plot(radius * np.cos(angles), radius * np.sin(angles), color="#888888", linewidth=0.8)
+    _draw_candidates(axes, step, features * (_SPREAD * radius / _reach(features)))
+    if truth is not None:
+        axes.plot(
+            *truth, marker="*", color="black", markersize=11, markeredgecolor="white", zorder=7
+        )
+    axes.set_xlim(-1.08 * radius, 1.08 * radius)
+    axes.set_ylim(-1.08 * radius, 1.08 * radius)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+
+
+@styled
+def strip(
+    trails: Mapping[str, Sequence[Step]],
+    features: NDArray[np.float64],
+    steps: Mapping[str, Sequence[int]],
+    truth: NDArray[np.float64] | None = None,
+) -> Figure:
+    """Draw several steps side by side, a row for each method: Figure 2a and 2b.
+
+    Parameters
+    ----------
+    trails : mapping of str to sequence of Step
+        By method.
+    features : ndarray, shape (K, 2)
+    steps : mapping of str to sequence of int
+        The numbers of answers at which to draw, equally many for each method.
+    truth : ndarray, shape (2,), optional
+    """
+    width = max(len(times) for times in steps.values())
+    figure = new_figure(2.1 * width, 2.35 * len(trails) + 0.45)
+    for row, (method, trail) in enumerate(trails.items()):
+        for column, t in enumerate(steps[method]):
+            axes = figure.add_subplot(len(trails), width, row * width + column + 1)
+            step = next((s for s in trail if s.t == t), trail[-1])
+            draw_step(axes, step, features, colour=COLOURS[method], truth=truth)
+            left = f"{SETS[method]}, " if column == 0 else ""
+            axes.set_title(f"{left}t = {t}", loc="center", fontweight="normal", fontsize=9)
+    _legend(figure, truth is not None)
+    return figure
+
+
+@styled
+def step_figure(
+    step: Step, features: NDArray[np.float64], truth: NDArray[np.float64] | None = None
+) -> Figure:
+    """Draw one step alone; parameters as for `draw_step`."""
+    figure = new_figure(4.2, 4.6)
+    axes = figure.add_subplot()
+    draw_step(axes, step, features, truth=truth)
+    axes.set_title(f"t = {step.t}, B(t) = {step.bound:.2f}, {len(step.viable)} viable")
+    return figure
+
+
+@styled
+def curves_figure(curves: Curves) -> Figure:
+    """Draw what is left of the set, of the pool and of the bound after t answers: Figure 2c."""
+    figure = new_figure(10.2, 2.9)
+    for column, (measure, title) in enumerate(_MEASURES.items()):
+        axes = figure.add_subplot(1, 3, column + 1)
+        for method, name in SETS.items():
+            points = list(zip(curves.steps, curves.values[method, measure], strict=True))
+            draw_band(axes, points, 0.2, color=COLOURS[method], label=name)
+        axes.set_title(title)
+        axes.set_xlabel("interaction steps t")
+        axes.set_ylim(bottom=0)
+        _scale_steps(axes, (0, 2, 5, 10, 20, 50, 100))
+        axes.set_xlim(0, curves.steps[-1])
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=2)
+    return figure
+
+
+def _draw_cuts(axes: Axes, step: Step) -> None:
+    """Draw the border of each answer's half-plane, the newest strongest."""
+    radius = step.region.norm_bound
+    for index, row in enumerate(step.region.rows):
+        along = np.array([-row[1], row[0]]) * (radius / (np.linalg.norm(row) or 1.0))
+        newest = index == len(step.region.rows) - 1
+        axes.plot(
+            [-along[0], along[0]],
+            [-along[1], along[1]],
+            color="#444444" if newest else "#B5B5B5",
+            linewidth=1.0 if newest else 0.7,
+            linestyle="--",
+            zorder=2,
+        )
+
+
+def _draw_candidates(axes: Axes, step: Step, points: NDArray[np.float64]) -> None:
+    viable = np.zeros(len(points), dtype=bool)
+    viable[list(step.viable)] = True
+    out, left = points[~viable], points[viable]
+    axes.plot(out[:, 0], out[:, 1], "o", color="#A0A0A0", markerfacecolor="none", markersize=3.6)
+    axes.plot(left[:, 0], left[:, 1], "o", color="#333333", markersize=4)
+    marks = [(step.incumbent, "o", _INCUMBENT)]
+    if step.challenger is not None:
+        marks.append((step.challenger, "D", _CHALLENGER))
+    for index, marker, colour in marks:
+        x, y = points[index]
+        axes.plot([x], [y], marker, color=colour, markersize=7.2, markeredgecolor="white", zorder=6)
+
+
+def _legend(figure: Figure, with_truth: bool) -> None:
+    from matplotlib.lines import Line2D  # noqa: PLC0415 - an extra
+
+    parts = [
+        ("incumbent", "o", _INCUMBENT, 7.0, _INCUMBENT),
+        ("challenger", "D", _CHALLENGER, 6.0, _CHALLENGER),
+        ("viable candidate", "o", "#333333", 4.0, "#333333"),
+        ("ruled out", "o", "#A0A0A0", 4.0, "none"),
+        ("the user's θ*", "*", "black", 10.0, "black"),
+    ]
+    handles = [
+        Line2D([], [], linestyle="none", marker=m, color=c, markersize=s, markerfacecolor=f)
+        for _, m, c, s, f in (parts if with_truth else parts[:-1])
+    ]
+    names = [name for name, *_ in parts][: len(handles)]
+    figure.legend(handles, names, loc="outside upper center", ncols=len(names))
+
+
+def _reach(features: NDArray[np.float64]) -> float:
+    return float(np.linalg.norm(features, axis=1).max()) or 1.0
+
+
+@styled
+def example_figure(
+    trail: Sequence[Step], pool: Pool, truth: NDArray[np.float64] | None = None
+) -> Figure:
+    """Draw every step of an interaction above the two answers compared in it.
+
+    Parameters
+    ----------
+    trail : sequence of Step
+        Its last step, where nothing is left to ask, shows the answer.
+    pool : Pool
+        Of dimension 2, with texts.
+    truth : ndarray, shape (2,), optional
+        The user's preference vector.
+    """
+    figure = new_figure(2.75 * len(trail), 5.5)
+    grid = figure.add_gridspec(2, len(trail), height_ratios=[1.0, 1.05])
+    for column, step in enumerate(trail):
+        picture = figure.add_subplot(grid[0, column])
+        draw_step(picture, step, pool.features, truth=truth)
+        picture.set_title(_title(step), loc="center")
+        words = figure.add_subplot(grid[1, column])
+        _write(words, step, pool)
+    _name_axes(figure.axes[0], pool)
+    figure.suptitle(f"“{pool.question}”", fontsize=11)
+    return figure
+
+
+def _title(step: Step) -> str:
+    if step.challenger is None:
+        return f"after {step.t} answers: done"
+    return f"question {step.t + 1}, B = {step.bound:.2f}"
+
+
+def _write(axes: Axes, step: Step, pool: Pool) -> None:
+    """Write the answers compared, the one preferred in a green frame; or the answer found."""
+    axes.set_axis_off()
+    if step.challenger is None:
+        _box(axes, 0.98, "The answer", pool[step.incumbent].text, preferred=True)
+        return
+    for top, name, index in (
+        (0.98, "Incumbent", step.incumbent),
+        (0.48, "Challenger", step.challenger),
+    ):
+        _box(axes, top, name, pool[index].text, preferred=index == step.winner)
+
+
+def _box(axes: Axes, top: float, name: str, text: str, *, preferred: bool) -> None:
+    colour = COLOURS["useralign"] if preferred else "#B0B0B0"
+    label = f"{name}{', preferred' if preferred and name != 'The answer' else ''}:\n"
+    axes.text(
+        0.5,
+        top,
+        label + textwrap.fill(text, _WRAP),
+        transform=axes.transAxes,
+        ha="center",
+        va="top",
+        fontsize=7.2,
+        linespacing=1.25,
+        bbox={
+            "boxstyle": "round,pad=0.5",
+            "facecolor": "#EAF6F1" if preferred else "white",
+            "edgecolor": colour,
+            "linewidth": 1.5 if preferred else 0.8,
+        },
+    )
+
+
+def _name_axes(axes: Axes, pool: Pool) -> None:
+    """Name the two features at the edge of the first picture."""
+    names = (pool.embedder or "").removeprefix("axes: ").split(", ")
+    if len(names) != 2:
+        return
+    style: Any = {"fontsize": 7.5, "color": "#555555", "transform": axes.transAxes}
+    axes.text(0.5, -0.02, f"{names[0]} →", ha="center", va="top", **style)
+    axes.text(-0.02, 0.5, f"{names[1]} →", ha="right", va="center", rotation=90, **style)

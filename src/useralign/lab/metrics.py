@@ -14,17 +14,16 @@ import numpy as np
 
 from useralign import domains
 from useralign.errors import OptionError
-from useralign.lab.cells import embedder_of, pool_of, user_of
+from useralign.lab.cell import embedder_of, pool_of, user_of
+from useralign.lab.journal import at, at_epsilon, select
 from useralign.lab.paper import Mean
-from useralign.lab.results import at, at_epsilon
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from useralign.pool import Candidate
 
-    Cells = Sequence[Mapping[str, Any]]
-
+Cells = list[dict[str, Any]]
 _INTERACTION = ("domain", "style", "question", "user", "seed")
 
 
@@ -36,36 +35,23 @@ def mean_sem(values: Iterable[float]) -> Mean:
     return Mean(float(numbers.mean()), float(numbers.std() / math.sqrt(len(numbers))))
 
 
-def win_rate_at_epsilon(cells: Cells, epsilon: float) -> Mean:
-    """Return the win-rate of sessions that stop at epsilon; cells of mode `epsilon`."""
-    return mean_sem(at_epsilon(cell, epsilon).win for cell in cells)
+def percent(wins: Iterable[float]) -> Mean:
+    """Return the mean and standard error of win-rates, in percent."""
+    return mean_sem(100.0 * win for win in wins)
 
 
-def cost_at_epsilon(cells: Cells, epsilon: float) -> Mean:
-    """Return the number of answers of sessions that stop at epsilon; cells of mode `epsilon`."""
-    return mean_sem(float(at_epsilon(cell, epsilon).t) for cell in cells)
+def at_threshold(cells: Cells, method: str, epsilon: float) -> tuple[Mean, Mean] | None:
+    """Return win-rate and cost of a method that stops at epsilon; None without such cells."""
+    steps = [at_epsilon(c, epsilon) for c in select(cells, method=method, mode="epsilon")]
+    if not steps:
+        return None
+    return percent(s.win for s in steps), mean_sem(float(s.t) for s in steps)
 
 
-def win_rate_at(cells: Cells, t: int) -> Mean:
-    """Return the win-rate after `t` answers; cells of mode `budget`."""
-    return mean_sem(at(cell, t).win for cell in cells)
-
-
-def bound_at(cells: Cells, t: int) -> Mean:
-    """Return B(t); cells of any mode."""
-    return mean_sem(at(cell, t).bound for cell in cells)
-
-
-def questions_to(cells: Cells, level: float) -> int | None:
-    """Return the smallest number of answers after which the mean win-rate is at least `level`.
-
-    None if it never is, or there are no cells.
-    """
-    longest = max((cell["stopped_at"] for cell in cells), default=-1)
-    for t in range(longest + 1):
-        if win_rate_at(cells, t).mean >= level:
-            return t
-    return None
+def at_budget(cells: Cells, method: str, t: int) -> Mean | None:
+    """Return the win-rate of a method after t questions; None without such cells."""
+    ours = select(cells, method=method, mode="budget") or select(cells, method=method)
+    return percent(at(cell, t).win for cell in ours) if ours else None
 
 
 def head_to_head(
@@ -80,7 +66,7 @@ def head_to_head(
 
     Parameters
     ----------
-    cells_a, cells_b : sequence of mapping
+    cells_a, cells_b : list of dict
         Each interaction of the one is compared with the same interaction of the other.
     t : int, optional
         B's answer is that after `t` answers, as is A's if `epsilon` is None; the last ones when
@@ -104,7 +90,6 @@ def head_to_head(
     others = {_interaction(cell): cell for cell in cells_b}
     if len(others) < len(cells_b):
         raise OptionError("B has two cells of one interaction; select one method and mode")
-    known = embedders or {}
     scores = []
     for cell in cells_a:
         other = others.get(_interaction(cell))
@@ -113,7 +98,7 @@ def head_to_head(
         last = cell["stopped_at"] if t is None else t
         ours = at(cell, last) if epsilon is None else at_epsilon(cell, epsilon)
         theirs = at(other, other["stopped_at"] if t is None else t)
-        scores.append(_score(cell, ours.best, theirs.best, known.get(cell["domain"])))
+        scores.append(_score(cell, ours.best, theirs.best, (embedders or {}).get(cell["domain"])))
     return mean_sem(scores)
 
 
@@ -125,8 +110,7 @@ def _score(cell: Mapping[str, Any], ours: str, theirs: str, embedder: str | None
     if ours == theirs:
         return 0.5
     embedder = embedder or embedder_of(domains.load(cell["domain"]))
-    where = (cell["domain"], cell["style"], cell["question"], embedder)
-    candidates = _by_id(*where)
+    candidates = _by_id(cell["domain"], cell["style"], cell["question"], embedder)
     return user_of(cell, embedder).prefers(candidates[ours], candidates[theirs])
 
 

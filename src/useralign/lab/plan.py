@@ -17,24 +17,30 @@
     modes = ["epsilon", "budget"]
     options = { reask = true }
 
-Cells come in a fixed order, and all their randomness follows from their keys.
+Cells come in a fixed order, and all their randomness follows from their keys. A plan is checked
+against what is there (domains, questions, users, methods) when it is read or changed.
 """
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
+from useralign import domains, registry
 from useralign.errors import FileFormatError, OptionError
 from useralign.files import parse_toml
-from useralign.lab.cells import CellSpec, embedder_of
-from useralign.lab.plan_checks import check_plan, domain_trouble, usable_domains
+from useralign.lab.cell import PlanCell, embedder_of
+from useralign.methods import method_for
 from useralign.users import user_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from useralign.domains import Domain, Question
 
 SHIPPED = Path(__file__).parent / "plans"
 
@@ -53,6 +59,15 @@ class DomainEntry(_Entry):
     questions: Literal["all"] | list[str] = "all"
     optional: bool = False
 
+    def selected(self) -> list[Question]:
+        """Return the questions that are named; none of a domain that is optional and not there."""
+        if self.optional and self.name not in domains.names():
+            return []
+        domain = domains.load(self.name)
+        if self.questions == "all":
+            return list(domain.questions)
+        return [domain.question(ident) for ident in self.questions]
+
 
 class UserEntry(_Entry):
     """A kind of users, and how many there are for each question."""
@@ -62,7 +77,7 @@ class UserEntry(_Entry):
 
 
 class MethodEntry(_Entry):
-    """A method with its options; `label` tells two variants of one method apart."""
+    """A method with its options; `label` distinguishes two variants of one method."""
 
     name: Name
     label: Name | None = None
@@ -70,7 +85,7 @@ class MethodEntry(_Entry):
     options: dict[str, bool | int | float | str] = {}
 
     @property
-    def shown(self) -> str:
+    def title(self) -> str:
         """What the method is called in results."""
         return self.label or self.name
 
@@ -92,6 +107,8 @@ class Plan(_Entry):
         How many it takes in mode `budget`.
     embedder, image_embedder : str, optional
         The default embedders of the machine when not given.
+    every_step : bool
+        Whether results have every step, and not only those in which something is new.
     """
 
     name: Name
@@ -105,6 +122,7 @@ class Plan(_Entry):
     budget: Count = 199
     embedder: str | None = None
     image_embedder: str | None = None
+    every_step: bool = False
     _text: str = PrivateAttr(default="")
 
     @field_validator("domains", "users", "methods", "styles", "seeds")
@@ -118,60 +136,84 @@ class Plan(_Entry):
 
     @property
     def text(self) -> str:
-        """The plan as it was read."""
-        return self._text
+        """The plan as TOML: as it was read, or written anew after `replace`."""
+        return self._text or tomli_w.dumps(self.model_dump(exclude_none=True))
 
-    def cells(self) -> list[CellSpec]:
+    def replace(self, **changes: Any) -> Plan:
+        """Return a plan with other values, checked like one that is read.
+
+        Raises
+        ------
+        OptionError
+            If it names something that is not there.
+        """
+        plan = Plan.model_validate({**self.model_dump(), **changes})
+        check_plan(plan)
+        return plan
+
+    def cells(self) -> list[PlanCell]:
         """List the cells, always in the same order."""
-        found = list(self._cells())
-        keys = {cell.key for cell in found}
-        if len(keys) < len(found):
+        cells = list(self._cells())
+        if len({cell.key for cell in cells}) < len(cells):
             raise OptionError(f"plan {self.name!r} gives two cells the same key; rename a user")
-        return found
+        return cells
+
+    def usable(self) -> Iterator[tuple[Domain, list[Question]]]:
+        """Iterate over the domains that can be run, each with its selected questions."""
+        for entry in self.domains:
+            if not (entry.optional and self._trouble(entry)):
+                yield domains.load(entry.name), entry.selected()
 
     def troubles(self) -> dict[str, str]:
         """Return the domains that cannot be run here, with the reason and what to do about it.
 
         Optional ones are left out of the cells; the others keep the plan from being run.
         """
-        found = {entry.name: domain_trouble(entry, self) for entry in self.domains}
-        return {name: why for name, why in found.items() if why is not None}
+        troubles = {entry.name: self._trouble(entry) for entry in self.domains}
+        return {name: why for name, why in troubles.items() if why is not None}
 
     def embedders(self) -> dict[str, str]:
         """Return what makes the features of each domain on this machine."""
-        return {
-            domain.name: embedder_of(domain, self.embedder, self.image_embedder)
-            for domain, _ in usable_domains(self)
-        }
+        return {domain.name: self._embedder(domain) for domain, _ in self.usable()}
 
-    def _cells(self) -> Iterator[CellSpec]:
-        seeds = range(self.seeds) if isinstance(self.seeds, int) else self.seeds
-        embedders = self.embedders()
-        people = [(user.kind, user_kind(user.kind), user.count) for user in self.users]
-        for domain, questions in usable_domains(self):
-            for style, question in ((s, q) for s in self.styles for q in questions):
-                for kind, name in (
-                    (kind, name) for kind, made, n in people for name in made.roster(question, n)
-                ):
-                    where = (domain.name, style, question.id, name, kind)
-                    for seed in seeds:
-                        yield from self._runs(where, seed, embedders[domain.name])
+    def _embedder(self, domain: Domain) -> str:
+        return embedder_of(domain, self.embedder, self.image_embedder)
 
-    def _runs(
-        self, where: tuple[str, str, str, str, str], seed: int, embedder: str
-    ) -> Iterator[CellSpec]:
-        for method in self.methods:
-            for mode in method.modes:
-                yield CellSpec(
-                    *where,
-                    method=method.shown,
-                    mode=mode,
-                    seed=seed,
-                    method_name=method.name,
-                    options=tuple(sorted(method.options.items())),
-                    cap=self.limit if mode == "epsilon" else self.budget,
-                    embedder=embedder,
-                )
+    def _trouble(self, entry: DomainEntry) -> str | None:
+        if entry.name not in domains.names():
+            return f"there is no domain {entry.name!r}; known: {', '.join(domains.names())}"
+        domain = domains.load(entry.name)
+        return domain.trouble(self._embedder(domain))
+
+    def _cells(self) -> Iterator[PlanCell]:
+        for domain, questions in self.usable():
+            embedder = self._embedder(domain)
+            for style in self.styles:
+                for question in questions:
+                    for kind, name in self._people(question):
+                        names = (domain.name, style, question.id, name, kind)
+                        yield from self._runs(names, embedder)
+
+    def _people(self, question: Question) -> Iterator[tuple[str, str]]:
+        for user in self.users:
+            for name in user_kind(user.kind).roster(question, user.count):
+                yield user.kind, name
+
+    def _runs(self, names: tuple[str, str, str, str, str], embedder: str) -> Iterator[PlanCell]:
+        for seed in range(self.seeds) if isinstance(self.seeds, int) else self.seeds:
+            for method in self.methods:
+                for mode in method.modes:
+                    yield PlanCell(
+                        *names,
+                        method=method.title,
+                        mode=mode,
+                        seed=seed,
+                        method_name=method.name,
+                        options=tuple(sorted(method.options.items())),
+                        cap=self.limit if mode == "epsilon" else self.budget,
+                        embedder=embedder,
+                        every_step=self.every_step,
+                    )
 
 
 def shipped_plans() -> list[str]:
@@ -208,8 +250,42 @@ def parse_plan(text: str, where: str = "plan") -> Plan:
     return plan
 
 
+def check_plan(plan: Plan) -> None:
+    """Raise OptionError, naming the key, if a plan names something that is not there."""
+    for number, entry in enumerate(plan.domains):
+        with _naming(f"domains[{number}]"):
+            questions = entry.selected()
+            for index, user in enumerate(plan.users):
+                with _naming(f"users[{index}]"):
+                    for question in questions:
+                        user_kind(user.kind).roster(question, user.count)
+    for number, method in enumerate(plan.methods):
+        with _naming(f"methods[{number}]"):
+            _check_method(method)
+    if not any(True for _ in plan.usable()):
+        raise OptionError("domains: all are optional, and none of them can be run here")
+
+
+def _check_method(entry: MethodEntry) -> None:
+    method = registry.load("methods", entry.name)
+    if "epsilon" in entry.modes and not (method.asks and method.stops):
+        raise OptionError(
+            f'{entry.name} certifies nothing, so it has no mode "epsilon"; use modes = ["budget"]'
+        )
+    if entry.name != "oracle":  # it is given the utilities of each user
+        method_for(entry.name, **entry.options)
+
+
+@contextlib.contextmanager
+def _naming(key: str) -> Iterator[None]:
+    try:
+        yield
+    except OptionError as error:
+        raise OptionError(f"{key}: {error}") from error
+
+
 def _name(entry: object) -> object:
-    for attribute in ("shown", "kind", "name"):
+    for attribute in ("title", "kind", "name"):
         if hasattr(entry, attribute):
             return getattr(entry, attribute)
     return entry

@@ -119,10 +119,10 @@ class Report:
             for name, value in self.facts.items()
         )
         links = "".join(
-            f'<a href="#part-{place}">{_escape(section.title)}</a>'
-            for place, section in enumerate(self.sections)
+            f'<a href="#part-{index}">{_escape(section.title)}</a>'
+            for index, section in enumerate(self.sections)
         )
-        parts = "".join(_section(place, part) for place, part in enumerate(self.sections))
+        parts = "".join(_section(index, part) for index, part in enumerate(self.sections))
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -145,7 +145,7 @@ class Report:
     def _claims(self) -> str:
         if not self.verdicts:
             return ""
-        groups = "".join(_claim(claim, found) for claim, found in self.by_claim().items())
+        groups = "".join(_claim(claim, verdicts) for claim, verdicts in self.by_claim().items())
         return f"<section><h2>The paper's claims</h2>{groups}</section>"
 
 
@@ -169,7 +169,7 @@ def _claim(claim: str, verdicts: list[Verdict]) -> str:
     )
 
 
-def _section(place: int, section: Section) -> str:
+def _section(index: int, section: Section) -> str:
     pictures = "".join(
         f'<figure><img alt="{_escape(picture.caption)}" src="{_data_uri(picture.path)}">'
         f"<figcaption>{_escape(picture.caption)}</figcaption></figure>"
@@ -178,7 +178,7 @@ def _section(place: int, section: Section) -> str:
     text = f"<p>{_escape(section.text)}</p>" if section.text else ""
     tables = "".join(_table(table) for table in section.tables)
     return (
-        f'<section id="part-{place}"><h2>{_escape(section.title)}</h2>{text}{pictures}{tables}'
+        f'<section id="part-{index}"><h2>{_escape(section.title)}</h2>{text}{pictures}{tables}'
         "</section>"
     )
 
@@ -186,10 +186,10 @@ def _section(place: int, section: Section) -> str:
 def _table(table: Table) -> str:
     head = "".join(f'<th scope="col">{_escape(name)}</th>' for name in table.columns)
     rows = []
-    for place, row in enumerate(table.texts()):
+    for index, row in enumerate(table.texts()):
         cells = f'<th scope="row">{_escape(row[0])}</th>'
         cells += "".join(f"<td>{_escape(text)}</td>" for text in row[1:])
-        rows.append(f"<tr{' class=main' if place in table.marked else ''}>{cells}</tr>")
+        rows.append(f"<tr{' class=main' if index in table.marked else ''}>{cells}</tr>")
     note = f'<p class="note">{_escape(table.note)}</p>' if table.note else ""
     return (
         f'<h3>{_escape(table.title)}</h3><div class="wide" tabindex="0"><table><thead><tr>{head}'

@@ -1,10 +1,9 @@
-"""Running a plan into a folder, and going on where an earlier run ended.
+"""Running cells into a folder, and going on where an earlier run ended.
 
-plan.toml      the plan, copied
+plan.toml      the plan
 run.json       what else decides the results: the version, and the embedder of each domain
-cells.jsonl    finished cells, in the order they were finished
-timings.jsonl  how long each took
-results.json   all cells, sorted, when the last one is finished
+
+The other files are those of `journal`.
 """
 
 from __future__ import annotations
@@ -16,17 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import useralign
 from useralign.errors import FileFormatError, ModelUnavailableError, OptionError
-from useralign.files import read_json, write_atomically, write_json
-from useralign.lab.engines import Engine, EngineError, engine_for, in_batches
+from useralign.files import write_atomically
+from useralign.lab.dispatch import Engine, EngineError, engine_for, in_batches
+from useralign.lab.journal import CELLS, Journal, Results, check_conditions
 from useralign.lab.plan import Plan, parse_plan, read_plan
-from useralign.lab.results import Results
-from useralign.lab.results_journal import CELLS, Journal
 from useralign.models.weights.lock import locked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from useralign.lab.engines import Cell
+    from useralign.lab.cell import Cell
 
     Progress = Callable[[int, int, float | None], None]
 
@@ -78,18 +76,24 @@ def run_plan(
     ModelUnavailableError
         If the features of a domain that is not optional cannot be made here.
     EngineError
-        If cells failed. All others are finished and kept.
+        If cells failed. All others are finished and in the journal.
     """
     plan = plan if isinstance(plan, Plan) else read_plan(plan)
-    chosen = engine if isinstance(engine, Engine) else engine_for(engine, jobs, scheduler)
-    folder = Path(folder)
-    _refuse_trouble(plan)
+    engine, folder = engine_for(engine, jobs, scheduler), Path(folder)
+    optional = {domain.name for domain in plan.domains if domain.optional}
+    refuse_troubles({d: why for d, why in plan.troubles().items() if d not in optional})
     with alone_in(folder):
         _claim(folder, plan)
-        done = run_cells(plan.cells(), folder, chosen, progress=progress, clock=clock)
-        results = Results(plan.name, plan.embedders(), done)
+        cells = run_cells(plan.cells(), folder, engine, progress=progress, clock=clock)
+        results = Results(plan.name, plan.embedders(), cells)
         results.write(folder)
     return results
+
+
+def refuse_troubles(troubles: Mapping[str, str]) -> None:
+    """Raise ModelUnavailableError for the first domain whose every cell would fail."""
+    for name, why in troubles.items():
+        raise ModelUnavailableError(f"the features of {name} cannot be made here: {why}")
 
 
 @contextlib.contextmanager
@@ -133,30 +137,27 @@ def run_cells(
     Raises
     ------
     EngineError
-        If cells failed. All others are finished and kept.
+        If cells failed. All others are finished and in the journal.
     """
+    failures: dict[str, str] = {}
     with Journal(folder) as journal:
         missing = [cell for cell in cells if cell.key not in journal.cells]
         meter = _Meter(len(cells), len(cells) - len(missing), progress, clock)
-        failed: dict[str, str] = {}
         for outcomes in engine.run(in_batches(missing, engine.jobs)):
             journal.add(outcomes)
-            failed |= {o.key: o.error for o in outcomes if o.error is not None}
+            failures |= {o.key: o.error for o in outcomes if o.error is not None}
             meter.advance(len(outcomes))
-        _refuse_failures(failed, len(cells), folder)
-        return [journal.cells[key] for key in sorted(cell.key for cell in cells)]
-
-
-def _refuse_trouble(plan: Plan) -> None:
-    """Say at once what would otherwise make every cell fail."""
-    needed = {domain.name for domain in plan.domains if not domain.optional}
-    for name, why in plan.troubles().items():
-        if name in needed:
-            raise ModelUnavailableError(f"the features of {name} cannot be made here: {why}")
+    if failures:
+        key, error = min(failures.items())
+        raise EngineError(
+            f"{len(failures)} of {len(cells)} cells failed; the first, {key}: {error}. The others "
+            f"are kept in {folder}; run again to try only those that failed"
+        )
+    return [journal.cells[key] for key in sorted(cell.key for cell in cells)]
 
 
 class _Meter:
-    """Tells how far a run is, and when it will be over."""
+    """Reports how far a run is, and when it will be over."""
 
     def __init__(
         self, total: int, done: int, progress: Progress | None, clock: Callable[[], float]
@@ -186,38 +187,11 @@ def _claim(folder: Path, plan: Plan) -> None:
             )
     elif (folder / CELLS).exists():
         raise FileFormatError(f"{folder}: holds cells without their plan.toml; choose another")
-    _check_conditions(folder, plan)
+    conditions = {
+        "format": FORMAT,
+        "version": useralign.__version__,
+        "embedders": plan.embedders(),
+    }
+    check_conditions(folder / "run.json", conditions, "run")
     if not copy.exists():
         write_atomically(copy, plan.text)
-
-
-def _check_conditions(folder: Path, plan: Plan) -> None:
-    """Refuse to mix cells of two versions, or of two embedders."""
-    path = folder / "run.json"
-    embedders, version = plan.embedders(), useralign.__version__
-    before: Any = {"format": FORMAT, "version": version, "embedders": embedders}
-    before = read_json(path) if path.exists() else before
-    if not isinstance(before, dict) or before.get("format") != FORMAT:
-        raise FileFormatError(f"{path}: is not the record of a run; choose another folder")
-    if before["version"] != version:
-        raise FileFormatError(
-            f"{folder}: was begun with useralign {before['version']}, this is {version}; "
-            "choose another folder"
-        )
-    for domain, embedder in embedders.items():
-        other = before["embedders"].get(domain, embedder)
-        if other != embedder:
-            raise FileFormatError(
-                f"{folder}: features of {domain} were made by {other!r}, now they would be by "
-                f"{embedder!r}; name one as embedder in the plan, or choose another folder"
-            )
-    write_json(path, {**before, "embedders": {**before["embedders"], **embedders}})
-
-
-def _refuse_failures(failed: dict[str, str], total: int, folder: Path) -> None:
-    if failed:
-        key, error = next(iter(sorted(failed.items())))
-        raise EngineError(
-            f"{len(failed)} of {total} cells failed; the first, {key}: {error}. The others are "
-            f"kept in {folder}; run again to try only those that failed"
-        )

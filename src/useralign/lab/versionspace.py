@@ -1,4 +1,4 @@
-"""Version spaces in two dimensions: what the answers leave possible, step by step.
+"""Version spaces in two dimensions: what the answers leave possible, and how fast it shrinks.
 
 A confidence set in the plane is a disc of radius S, cut by the level line of the loss (Eq. 3) and,
 for UserAlign, by a half-plane for each answer (Eq. 4). Seen from the origin the half-planes leave a
@@ -9,25 +9,32 @@ and its area follow by integrating over the angle.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from useralign.domains import synthetic
 from useralign.geometry import beta, fit
 from useralign.geometry.logistic import LOG2, softplus
+from useralign.lab.metrics import mean_sem
+from useralign.lab.tables import Table, Value
 from useralign.methods.base import DELTA, NORM_BOUND
 from useralign.session import Session
+from useralign.users import Consistent, simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from numpy.typing import NDArray
 
-    from useralign.answers import Comparison
-    from useralign.pool import Candidate, Pool
+    from useralign.lab.paper import Mean
+    from useralign.pool import Pool
     from useralign.users import User
 
+SETS = {"useralign_loss": "loss-based set", "useralign": "practical set"}
+RUNS = 40
+STEPS = (*range(21), *range(25, 101, 5))
 _HALVINGS = 48
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 _MARGIN = 1e-12  # how far above the level, relatively, still counts as on it
@@ -118,7 +125,7 @@ class Region:
         """Return the set's area, by Gauss-Legendre quadrature over four pieces of the sector."""
         low, high = self.sector()
         half = (high - low) / 8
-        angles = np.concatenate([low + half * (place + _NODES) for place in (1, 3, 5, 7)])
+        angles = np.concatenate([low + half * (middle + _NODES) for middle in (1, 3, 5, 7)])
         inner, outer = self.reach(angles)
         return float(half * np.tile(_WEIGHTS, 4) @ (outer**2 - inner**2) / 2)
 
@@ -232,32 +239,105 @@ def trace(
         The last one has everything answered.
     """
     cone = method == "useralign"
-    options = {"reask": True} if cone else {}
-    epsilon = 0.0 if budget is None else None
-    session = Session(pool, method, epsilon=epsilon, budget=budget, seed=seed, **options)
-    steps, rows = [], np.zeros((0, 2))
-    while True:
-        pair = session.ask()
-        winner = None if pair is None else user.choose(pair)
-        if pair is None or keep is None or session.cost in keep:
-            region = Region.after(rows, cone=cone, norm_bound=session.method.norm_bound)
-            steps.append(_step(session, pair, winner, region))
-        if pair is None or winner is None:
-            return steps
-        loser = pair.second if winner.index == pair.first.index else pair.first
-        rows = np.vstack([rows, pool.features[winner.index] - pool.features[loser.index]])
-        session.tell(winner)
-
-
-def _step(
-    session: Session, pair: Comparison | None, winner: Candidate | None, region: Region
-) -> Step:
-    return Step(
-        t=session.cost,
-        incumbent=session.best.index,
-        challenger=None if pair is None else pair.second.index,
-        winner=None if winner is None else winner.index,
-        bound=session.bound,
-        viable=tuple(candidate.index for candidate in session.viable),
-        region=region,
+    session = Session(
+        pool,
+        method,
+        epsilon=0.0 if budget is None else None,
+        budget=budget,
+        seed=seed,
+        **({"reask": True} if cone else {}),
     )
+    rows = np.zeros((0, 2))
+
+    def step() -> Step:
+        region = Region.after(rows, cone=cone, norm_bound=session.method.norm_bound)
+        viable = tuple(candidate.index for candidate in session.viable)
+        return Step(session.cost, session.best.index, None, None, session.bound, viable, region)
+
+    def wanted() -> bool:
+        return keep is None or session.cost in keep
+
+    steps, current = [], step() if wanted() else None
+    for answer in simulate(session, user):
+        if current is not None:
+            steps.append(replace(current, challenger=answer.second, winner=answer.winner))
+        differences = [pool.features[won] - pool.features[lost] for won, lost in answer.wins]
+        rows = np.vstack([rows, *differences])
+        current = step() if wanted() else None
+    return [*steps, current or step()]
+
+
+MEASURES: dict[str, Callable[[Step], float]] = {
+    "area": lambda step: step.region.area() / step.region.full_area,
+    "viable": lambda step: float(len(step.viable)),
+    "bound": lambda step: step.bound,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Means over runs of what is left after t answers.
+
+    Parameters
+    ----------
+    runs : int
+    steps : tuple of int
+        The t at which the rest is given.
+    values : dict of (method, measure) to list of Mean
+        Measures are `area` (of the confidence set, over that of the disc), `viable` (the number of
+        candidates that may be the best) and `bound`, B(t).
+    """
+
+    runs: int
+    steps: tuple[int, ...]
+    values: dict[tuple[str, str], list[Mean]]
+
+    def table(self) -> Table:
+        """Return the curves as a table."""
+        columns = [f"{measure}, {SETS[method]}" for method, measure in self.values]
+        rows: list[tuple[Value, ...]] = [
+            (t, *(curve[index] for curve in self.values.values()))
+            for index, t in enumerate(self.steps)
+        ]
+        return Table(
+            "figure2-curves",
+            "synthetic2d: what is left after t answers",
+            ("t", *columns),
+            rows,
+            f"Mean (standard error) over {self.runs} runs with consistent users.",
+            digits=3,
+        )
+
+    def at(self, method: str, measure: str, t: int) -> Mean:
+        """Return one point of a curve."""
+        return self.values[method, measure][self.steps.index(t)]
+
+
+def measure_curves(runs: int = RUNS, steps: Sequence[int] = STEPS, seed: int = 0) -> Curves:
+    """Run both methods on the same pools and users, and average.
+
+    Parameters
+    ----------
+    runs : int
+    steps : sequence of int
+        Increasing; the last is the budget.
+    seed : int
+        Of the first run; the others follow.
+    """
+    trails: dict[str, list[list[Step]]] = {
+        method: [_run(method, seed + run, steps) for run in range(runs)] for method in SETS
+    }
+    values = {
+        (method, name): [
+            mean_sem(of(trail[index]) for trail in trails[method]) for index in range(len(steps))
+        ]
+        for method in SETS
+        for name, of in MEASURES.items()
+    }
+    return Curves(runs, tuple(steps), values)
+
+
+def _run(method: str, seed: int, steps: Sequence[int]) -> list[Step]:
+    pool = synthetic.pool(seed)
+    user = Consistent(pool, seed=seed)
+    return trace(pool, user, method, budget=steps[-1], seed=seed, keep=set(steps))

@@ -1,13 +1,16 @@
 """Whom a method is tried on: a pool, somebody to answer, and what the answers are worth to them.
 
 There are three sources. Personas of the shipped domains; synthetic pools with tastes that are known
-exactly, and tastes that features do not explain; and recorded people.
+exactly, and tastes that features do not explain; and recorded people, whose ratings, or else whose
+answers, say what an item is worth, and whose baseline is what everybody else likes best.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,9 +18,9 @@ import numpy as np
 from useralign import domains
 from useralign.domains import synthetic
 from useralign.errors import OptionError
-from useralign.lab.cells import pool_of, seed_of
+from useralign.lab.cell import baseline_of, pool_of, seed_of
 from useralign.pool import Candidate, Pool
-from useralign.users import BTL, Consistent, Erring, RankedPersona
+from useralign.users import BTL, Consistent, Erring, People, RankedPersona, RecordedPerson
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +34,7 @@ SYNTHETIC = {"synthetic64d": (20, 64), "synthetic512d": (40, 512), "synthetic2d"
 USERS = ("consistent", "btl", "flip10", "flip20", "unexplained", "ranking")
 _RATES = {"flip10": 0.1, "flip20": 0.2}
 _NORM = 3.0  # S, the length of a synthetic preference vector
+_QUESTION = "Which do you like better?"  # to recorded people
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ class Case:
     wins : ndarray, shape (K,)
         The win-rate of each against the baseline.
     user : callable
-        Makes the person anew, as they were before any answer.
+        Builds the person anew, as they were before any answer.
     """
 
     pool: Pool
@@ -101,14 +105,78 @@ def synthetic_case(name: str, users: str, number: int, seed: int) -> Case:
     return _case(pool, person)
 
 
+@lru_cache(maxsize=2)
+def people_of(folder: str) -> People:
+    """Read a folder of records, once per process."""
+    return People.read(folder)
+
+
+def fingerprint(folder: str | Path) -> str:
+    """Return a hash of the files of a folder of records."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(folder).glob("*.*")):
+        if path.stem in ("items", "answers", "ratings"):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def usable_people(folder: str) -> list[str]:
+    """Return everybody who can be asked at least one pair, and does not like all items alike.
+
+    Raises
+    ------
+    OptionError
+        If there is nobody.
+    """
+    people = people_of(folder)
+    names = []
+    for name in people.names:
+        items = rated_or_compared(people, name)
+        if len(items) > 1 and np.ptp(_worth(people.person(name), items)) > 0:
+            names.append(name)
+    if not names:
+        raise OptionError(
+            f"{folder}: nobody there prefers one item to another; a person needs two items with "
+            "different ratings, or one answer"
+        )
+    return names
+
+
+@lru_cache(maxsize=64)
+def recorded_case(folder: str, name: str, seed: int) -> Case:
+    """Return a recorded person with the items that they rated, or else compared.
+
+    Parameters
+    ----------
+    folder : str
+    name : str
+    seed : int
+        For the answers to pairs that they found equal.
+    """
+    people = people_of(folder)
+    items = rated_or_compared(people, name)
+    pool = _recorded_pool(people, name)
+    worth = _worth(people.person(name), items)
+    baseline = items.index(_favourite(people.without(name), items))
+    wins = (1.0 + np.sign(worth - worth[baseline])) / 2.0
+    return Case(pool, worth, wins, lambda: people.person(name, seed=seed))
+
+
+def rated_or_compared(people: People, name: str) -> list[str]:
+    """List the items of a person: those with a rating if there are any, else those compared."""
+    person = people.person(name)
+    seen = set(person.ratings) or {ident for pair in person.pairs for ident in pair}
+    return [ident for ident in people.items.texts if ident in seen]
+
+
 def _synthetic_pool(name: str, number: int, seed: int) -> Pool:
     """Draw candidates and a baseline: directions at random, in the plane points of a disc."""
     count, dimension = SYNTHETIC[name]
-    place = seed_of("pool", name, number, seed)
+    pool_seed = seed_of("pool", name, number, seed)
     if dimension == synthetic.DIMENSION:
-        points = synthetic.pool(place, count + 1).features
+        points = synthetic.pool(pool_seed, count + 1).features
     else:
-        points = np.random.default_rng(place).normal(size=(count + 1, dimension))
+        points = np.random.default_rng(pool_seed).normal(size=(count + 1, dimension))
         points /= 2.0 * np.linalg.norm(points, axis=1, keepdims=True)
     return Pool(
         f"{name}, pool {number}",
@@ -132,8 +200,38 @@ def _unexplained(pool: Pool, users: str, draw: np.random.Generator) -> Case:
 
 
 def _case(pool: Pool, user: Callable[[], User]) -> Case:
-    person = user()
-    if pool.baseline is None:
-        raise OptionError(f"{pool.question!r} has no baseline to measure win-rates against")
-    wins = [person.win_rate(candidate, pool.baseline) for candidate in pool]
+    person, baseline = user(), baseline_of(pool)
+    wins = [person.win_rate(candidate, baseline) for candidate in pool]
     return Case(pool, person.worth(pool), np.array(wins), user)
+
+
+def _recorded_pool(people: People, name: str) -> Pool:
+    ratings = people.ratings.get(name)
+    judged = People(people.items, {}, {name: ratings}) if ratings else people
+    return judged.pool(_QUESTION, person=name)
+
+
+def _worth(person: RecordedPerson, items: list[str]) -> NDArray[np.float64]:
+    """Return the ratings; without any, the share of comparisons won; shape (K,)."""
+    if person.ratings:
+        return np.array([person.ratings[ident] for ident in items])
+    shares = person.shares()
+    return np.array([shares[ident] for ident in items])
+
+
+def _favourite(others: People, items: list[str]) -> str:
+    """Return the item that others rate highest, or else the one that wins most often."""
+    votes: dict[str, list[float]] = {ident: [] for ident in items}
+    for name in others.names:
+        person = others.person(name)
+        liked = _standardised(person.ratings) if person.ratings else person.shares()
+        for ident in votes.keys() & liked.keys():
+            votes[ident].append(liked[ident])
+    means = [float(np.mean(votes[ident])) if votes[ident] else -np.inf for ident in items]
+    return items[int(np.argmax(means))]
+
+
+def _standardised(ratings: dict[str, float]) -> dict[str, float]:
+    """Return ratings from 0, a person's lowest, to 1, their highest."""
+    low, high = min(ratings.values()), max(ratings.values())
+    return {ident: (value - low) / ((high - low) or 1.0) for ident, value in ratings.items()}

@@ -1,29 +1,187 @@
-"""What is compared on what: methods, pools, people, and how often."""
+"""The comparison of methods: what is compared on what, its cells, and its run into a folder.
+
+bench.json     what decides the results beside the cells: version, seed, embedders, records
+tables/        every table as Markdown, CSV and JSON
+figures/       a figure per pool, as PNG and SVG, where the extra `plots` is installed
+
+The other files are those of `lab.journal`. A folder may be used again with other methods, pools or
+numbers of runs: what is there is not computed again. A cell's result has other names than a plan's:
+
+    {"key": "synthetic64d/btl/7/0/thompson", "pool": "synthetic64d", "users": "btl",
+     "person": "7", "seed": 0, "method": "thompson", "pool_size": 20,
+     "steps": [{"t": 0, "best": "c3", "win": 0.4, "regret": 0.31, "top": 0}, ...],
+     "stopped_at": 20, "stop_reason": "budget"}
+
+`win` is the win-rate against the baseline, `regret` the normalised regret of the candidate that is
+recommended after `t` answers, `top` whether it is the best. Steps with the same candidate as before
+are left out.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import useralign
 from useralign import domains
 from useralign.checks import whole
 from useralign.errors import MissingExtraError, OptionError
-from useralign.lab.bench.cases import DOMAINS, SYNTHETIC, USERS
-from useralign.lab.bench.cells import PEOPLE, BenchCell
-from useralign.lab.bench.recorded import fingerprint, usable_people
-from useralign.lab.cells import embedder_of
+from useralign.lab.bench.cases import (
+    DOMAINS,
+    SYNTHETIC,
+    USERS,
+    fingerprint,
+    persona_case,
+    recorded_case,
+    synthetic_case,
+    usable_people,
+)
+from useralign.lab.cell import DIGITS, Cell, embedder_of, seed_of, trajectory
+from useralign.lab.dispatch import engine_for
+from useralign.lab.journal import check_conditions, read_timings, step_at, write_results
+from useralign.lab.runner import alone_in, refuse_troubles, run_cells
 from useralign.methods import list_methods, method_for
+from useralign.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import SupportsIndex
+
+    from useralign.answers import Comparison
+    from useralign.lab.bench.cases import Case
+    from useralign.lab.dispatch import Engine
+    from useralign.lab.runner import Progress
+    from useralign.pool import Candidate
 
 FORMAT = "useralign-bench/1"
+TIMES = (0, 1, 2, 3, 5, 10, 15, 20)
+BUDGET = TIMES[-1]
+PEOPLE = "people"
 POOLS = (*DOMAINS, *SYNTHETIC)
-MOST_SEEDS = 5  # interactions a persona or recorded person, as in the paper
+MOST_SEEDS = 5  # interactions per persona or recorded person, as in the paper
 _ORDER = ("frugal", "useralign", "iidbest", "random", "tournament", "uncertainty", "thompson")
 _LEFT_OUT = ("useralign_loss",)  # its set does not move within 20 answers in many dimensions
+
+
+class State(NamedTuple):
+    """An interaction after some answers: what the recommended candidate is worth."""
+
+    win: float
+    regret: float
+    top: float
+
+
+@dataclass(frozen=True, slots=True)
+class BenchCell(Cell):
+    """One interaction of one person with one method.
+
+    Parameters
+    ----------
+    pool : str
+        A domain, one of `SYNTHETIC`, or `people`.
+    users : str
+        The kind of user; part of the group that results are averaged over.
+    person : str
+        The question and the persona, the number of the pool, or a person's name.
+    seed : int
+        Of the interaction.
+    method : str
+    source : str
+        The embedder of a domain, or the folder of records.
+    base : int
+        The seed of the whole comparison.
+    """
+
+    names: ClassVar = ("key", "pool", "users", "person", "seed", "method")
+
+    pool: str
+    users: str
+    person: str
+    seed: int
+    method: str
+    source: str
+    base: int
+
+    @property
+    def key(self) -> str:
+        """The cell's name, which no other cell of a comparison has."""
+        return "/".join((self.pool, self.users, self.person, str(self.seed), self.method))
+
+    def case(self) -> Case:
+        """Return the person and their pool: the same for all methods."""
+        if self.pool in SYNTHETIC:
+            return synthetic_case(self.pool, self.users, int(self.person), self.base)
+        if self.pool in DOMAINS:
+            question, _, persona = self.person.partition("/")
+            return persona_case(self.pool, question, persona, self.source)
+        return recorded_case(self.source, self.person, self._seed("answers"))
+
+    def run(self) -> dict[str, Any]:
+        """Hold the interaction; `seconds` are those of the method, apart from the person's."""
+        case = self.case()
+        session = _TimedSession(
+            case.pool, self.method, epsilon=None, budget=BUDGET, seed=self._seed("session")
+        )
+        regret = case.regret
+
+        def measure(session: Session) -> dict[str, Any]:
+            best = session.best
+            return {
+                "best": best.label,
+                "win": round(float(case.wins[best.index]), DIGITS),
+                "regret": round(float(regret[best.index]), DIGITS),
+                "top": int(case.worth[best.index] == case.worth.max()),
+            }
+
+        steps, _ = trajectory(session, case.user(), measure, ["best"])
+        return {**self.result(session, steps), "seconds": session.seconds}
+
+    def _seed(self, purpose: str) -> int:
+        """Return a seed that all methods share."""
+        return seed_of(purpose, self.pool, self.users, self.person, self.seed, self.base)
+
+
+class _TimedSession(Session):
+    """A session that adds up the time that its method takes."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.seconds = 0.0
+        with self._timed():
+            super().__init__(*args, **options)
+
+    @property
+    def best(self) -> Candidate:
+        with self._timed():
+            return super().best
+
+    def ask(self) -> Comparison | None:
+        with self._timed():
+            return super().ask()
+
+    def tell(self, winner: Candidate | SupportsIndex) -> None:
+        with self._timed():
+            super().tell(winner)
+
+    def skip(self) -> None:
+        with self._timed():
+            super().skip()
+
+    @contextlib.contextmanager
+    def _timed(self) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds += time.perf_counter() - began
+
+
+def state_at(cell: Mapping[str, Any], t: int) -> State:
+    """Return a cell's state after `t` answers; the last one when it stopped before."""
+    step = step_at(cell, t)
+    return State(step["win"], step["regret"], float(step["top"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +237,22 @@ class Contest:
 
     def conditions(self) -> dict[str, Any]:
         """Return what else decides the results."""
-        made = {pool: embedder_of(domains.load(pool)) for pool in self.pools if pool in DOMAINS}
         records = fingerprint(self.people) if self.people and PEOPLE in self.pools else None
         return {
             "format": FORMAT,
             "version": useralign.__version__,
             "seed": self.seed,
-            "embedders": made,
+            "embedders": self.embedders(),
             "people": records,
         }
 
+    def embedders(self) -> dict[str, str]:
+        """Return what makes the features of each domain on this machine."""
+        return {pool: embedder_of(domains.load(pool)) for pool in self.pools if pool in DOMAINS}
+
 
 def contest(
-    chosen: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
     pools: Sequence[str] | None = None,
     *,
     users: Sequence[str] | None = None,
@@ -99,12 +260,12 @@ def contest(
     seed: int = 0,
     people: str | Path | None = None,
 ) -> Contest:
-    """Say what to compare, and check it.
+    """Return what to compare, once it is checked.
 
     Parameters
     ----------
-    chosen : sequence of str, optional
-        Methods; all that are installed and need nothing special when not given.
+    methods : sequence of str, optional
+        All that are installed and need nothing special when not given.
     pools : sequence of str, optional
         Some of `POOLS`; when not given all, or none but the recorded people if there are any.
     users, runs, seed, people
@@ -117,14 +278,14 @@ def contest(
     MissingExtraError
         If a method needs an extra that is not installed.
     """
-    for name in chosen or ():
+    for name in methods or ():
         method_for(name)
     folder = None if people is None else str(Path(people).resolve())
-    where = _known("pool", pools, POOLS) or (() if folder else POOLS)
+    shipped = _checked("pool", pools, POOLS) or (() if folder else POOLS)
     return Contest(
-        tuple(dict.fromkeys(chosen or usual_methods())),
-        (*where, PEOPLE) if folder else where,
-        _known("kind of users", users, USERS) or USERS,
+        tuple(dict.fromkeys(methods or usual_methods())),
+        (*shipped, PEOPLE) if folder else shipped,
+        _checked("kind of users", users, USERS) or USERS,
         whole("runs", runs, least=1),
         whole("seed", seed, least=0),
         folder,
@@ -133,19 +294,70 @@ def contest(
 
 def usual_methods() -> list[str]:
     """List the methods that are installed and need nothing special, the best known first."""
-    found = []
+    names = []
     for name in list_methods():
         try:
             method_for(name)
         except (OptionError, MissingExtraError):  # oracle, and what is not installed
             continue
         if name not in _LEFT_OUT:
-            found.append(name)
-    return sorted(found, key=lambda name: (_ORDER.index(name) if name in _ORDER else 99, name))
+            names.append(name)
+    return sorted(names, key=lambda name: (_ORDER.index(name) if name in _ORDER else 99, name))
 
 
-def _known(what: str, names: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+def run_contest(
+    comparison: Contest,
+    folder: str | Path,
+    *,
+    engine: Engine | str = "local",
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> tuple[list[dict[str, Any]], dict[str, float]]:
+    """Compute the cells that are not finished yet, and write `results.json`.
+
+    Parameters
+    ----------
+    comparison : Contest
+    folder : str or Path
+        Made when it is not there.
+    engine, jobs, scheduler, progress
+        As for `run_plan`.
+
+    Returns
+    -------
+    cells : list of dict
+        Sorted by key; the same whatever the number of processes.
+    milliseconds : dict of str to float
+        What a step took on average, by key, as measured when the cell was computed.
+
+    Raises
+    ------
+    FileFormatError
+        If the folder holds a comparison under other conditions.
+    EngineError
+        If cells failed. All others are finished and in the journal.
+    """
+    engine, folder = engine_for(engine, jobs, scheduler), Path(folder)
+    troubles = {p: domains.load(p).trouble(e) for p, e in comparison.embedders().items()}
+    refuse_troubles({pool: why for pool, why in troubles.items() if why is not None})
+    with alone_in(folder):
+        conditions = comparison.conditions()
+        check_conditions(folder / "bench.json", conditions, "comparison")
+        cells = run_cells(comparison.cells(), folder, engine, progress=progress)
+        head = {**conditions, "methods": comparison.methods, "runs": comparison.runs}
+        write_results(folder, head, cells)
+        timings = read_timings(folder)
+    milliseconds = {
+        cell["key"]: 1e3 * timings[cell["key"]]["seconds"] / max(cell["stopped_at"], 1)
+        for cell in cells
+        if cell["key"] in timings
+    }
+    return cells, milliseconds
+
+
+def _checked(what: str, names: Sequence[str] | None, options: Sequence[str]) -> tuple[str, ...]:
     for name in names or ():
-        if name not in known:
-            raise OptionError(f"unknown {what} {name!r}; known: {', '.join(known)}")
+        if name not in options:
+            raise OptionError(f"unknown {what} {name!r}; known: {', '.join(options)}")
     return tuple(dict.fromkeys(names or ()))

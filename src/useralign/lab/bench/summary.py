@@ -1,4 +1,4 @@
-"""What came out: means over the people of a group, and the tables of them.
+"""What came out: means over the people of a group, with their tables and figures.
 
 A group is a pool with a kind of users. Means are over people and seeds, with the standard error as
 the paper's tables have it.
@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from useralign.lab.bench.cells import BUDGET, TIMES, state_at
+from useralign.lab.bench.contest import BUDGET, TIMES, state_at
+from useralign.lab.figures import draw_band, new_figure, save, styled
 from useralign.lab.metrics import mean_sem
 from useralign.lab.tables import Table, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from useralign.lab.bench.contest import Contest
     from useralign.lab.paper import Mean
@@ -39,6 +44,18 @@ TITLES = {
     "unexplained": "utilities that features say nothing of",
     "ranking": "a ranking at random",
 }
+# Okabe and Ito's palette and two greys; markers differ as well.
+_LOOKS = {
+    "frugal": ("#D55E00", "D"),
+    "useralign": ("#009E73", "o"),
+    "iidbest": ("#E69F00", "^"),
+    "random": ("#7F7F7F", ""),
+    "tournament": ("#000000", "s"),
+    "uncertainty": ("#56B4E9", "v"),
+    "thompson": ("#CC79A7", "P"),
+    "eubo": ("#0072B2", "X"),
+}
+_OTHERS = (("#B8A400", "<"), ("#555555", ">"), ("#8C564B", "*"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +118,7 @@ class Group:
         return {"pool": self.pool, "users": self.users, "methods": lines}
 
 
-def summarise(cells: Cells, milliseconds: Mapping[str, float], asked: Contest) -> list[Group]:
+def summarise(cells: Cells, milliseconds: Mapping[str, float], comparison: Contest) -> list[Group]:
     """Return the groups, and the methods in each, in the order of the contest.
 
     Parameters
@@ -109,17 +126,17 @@ def summarise(cells: Cells, milliseconds: Mapping[str, float], asked: Contest) -
     cells : list of dict
     milliseconds : mapping of str to float
         What a step took, by key; cells that are not there are left out of that mean.
-    asked : Contest
+    comparison : Contest
     """
     groups: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = {}
     for cell in cells:
         group = groups.setdefault((cell["pool"], cell["users"]), {})
         group.setdefault(cell["method"], []).append(cell)
-    places = [(pool, users) for pool in asked.pools for users in (*asked.users, *TITLES)]
+    order = [(pool, users) for pool in comparison.pools for users in (*comparison.users, *TITLES)]
     return [
-        Group(*place, tuple(_line(m, groups[place][m], milliseconds) for m in asked.methods))
-        for place in dict.fromkeys(places)
-        if place in groups
+        Group(*names, tuple(_line(m, groups[names][m], milliseconds) for m in comparison.methods))
+        for names in dict.fromkeys(order)
+        if names in groups
     ]
 
 
@@ -143,7 +160,7 @@ def _line(method: str, cells: Cells, milliseconds: Mapping[str, float]) -> Line:
 
 
 def metric_tables(groups: Sequence[Group]) -> list[Table]:
-    """Build a table a group and metric: a row a method, a column a number of answers."""
+    """Build a table per group and metric: a row per method, a column per number of answers."""
     return [
         Table(
             f"{group.pool}-{group.users}-{metric}",
@@ -158,22 +175,22 @@ def metric_tables(groups: Sequence[Group]) -> list[Table]:
 
 
 def overviews(groups: Sequence[Group], times: tuple[int, int] = (5, 10)) -> list[Table]:
-    """Build a table a metric: a row a group, a column a method, both numbers of answers each."""
+    """Build a table per metric: a row per group, a column per method, two numbers of answers."""
     methods = list(dict.fromkeys(line.method for group in groups for line in group.lines))
     after = " and ".join(map(str, times))
-    found = []
+    tables = []
     for metric, title in METRICS.items():
         rows: list[tuple[Value, ...]] = []
         errors = [0.0]
         for group in groups:
             lines = {line.method: line.means[metric] for line in group.lines}
             errors += [lines[m][t].sem for m in lines for t in times]
-            shown = [_both(lines[m], times) if m in lines else None for m in methods]
-            rows.append((f"{group.title} ({group.lines[0].count})", *shown))
+            texts = [_both(lines[m], times) if m in lines else None for m in methods]
+            rows.append((f"{group.title} ({group.lines[0].count})", *texts))
         note = f"Standard errors are at most {max(errors):.2f}."
         name = f"overview-{metric}"
-        found.append(Table(name, f"{title} after {after} answers", ("On", *methods), rows, note))
-    return found
+        tables.append(Table(name, f"{title} after {after} answers", ("On", *methods), rows, note))
+    return tables
 
 
 def _both(means: Mapping[int, Mean], times: tuple[int, int]) -> str:
@@ -181,7 +198,7 @@ def _both(means: Mapping[int, Mean], times: tuple[int, int]) -> str:
 
 
 def short_tables(groups: Sequence[Group], times: tuple[int, int] = (5, 10)) -> list[Table]:
-    """Build a table a group that fits a page: all metrics after 5 and 10 answers."""
+    """Build a table per group that fits a page: all metrics after 5 and 10 answers."""
     named = (("best", "top"), ("regret", "regret"), ("win", "win"))
     columns = tuple(f"{name}, t = {t}" for name, _ in named for t in times)
     return [
@@ -200,18 +217,18 @@ def _short(line: Line, times: tuple[int, int]) -> tuple[Value, ...]:
 
 
 def clock_table(groups: Sequence[Group]) -> Table:
-    """Build the table of milliseconds a step: a row a method, a column a pool."""
+    """Build the table of milliseconds per step: a row per method, a column per pool."""
     methods = list(dict.fromkeys(line.method for group in groups for line in group.lines))
     pools = list(dict.fromkeys(group.pool for group in groups))
 
     def mean(method: str, pool: str) -> float | None:
-        found = [
+        means = [
             line.milliseconds
             for group in groups
             for line in group.lines
             if group.pool == pool and line.method == method and line.milliseconds is not None
         ]
-        return float(np.mean(found)) if found else None
+        return float(np.mean(means)) if means else None
 
     rows: list[tuple[Value, ...]] = [
         (method, *(mean(method, pool) for pool in pools)) for method in methods
@@ -223,3 +240,46 @@ def clock_table(groups: Sequence[Group]) -> Table:
         rows,
         "As measured when the cells were computed; times depend on the machine.",
     )
+
+
+@styled
+def pool_figure(groups: Sequence[Group]) -> Figure:
+    """Draw the groups of one pool."""
+    figure = new_figure(9.6, 2.5 * len(groups) + 0.6)
+    for row, group in enumerate(groups):
+        for column, (metric, title) in enumerate(METRICS.items()):
+            axes = figure.add_subplot(len(groups), 3, 3 * row + column + 1)
+            _draw(axes, group, metric)
+            axes.set_title(TITLES[group.users] if column == 0 else "")
+            axes.set_ylabel(title)
+            if row == len(groups) - 1:
+                axes.set_xlabel("questions")
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 8))
+    return figure
+
+
+def write_figures(groups: Sequence[Group], folder: Path) -> list[Path]:
+    """Draw every pool; return the paths of the files.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    paths = []
+    for pool in dict.fromkeys(group.pool for group in groups):
+        own = [group for group in groups if group.pool == pool]
+        paths += save(pool_figure(own), folder, pool)
+    return paths
+
+
+def _draw(axes: Axes, group: Group, metric: str) -> None:
+    others = iter(_OTHERS * len(group.lines))
+    for line in group.lines:
+        colour, marker = _LOOKS.get(line.method) or next(others)
+        points = [(t, line.means[metric][t]) for t in TIMES]
+        look = {"color": colour, "marker": marker, "label": line.method, "markersize": 4}
+        draw_band(axes, points, 0.12, **look)
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_xticks(TIMES, [str(t) for t in TIMES])

@@ -1,7 +1,9 @@
 """Where cells are computed: in processes of this machine, or on a Dask cluster.
 
-An engine takes batches of cells and hands back what became of each, in any order, as soon as it is
-known. Results do not depend on the engine: a cell is a function of its description.
+An engine takes batches of cells and yields their outcomes, in any order, as soon as they are there.
+Results do not depend on the engine: a cell is a function of its description. `concurrent.futures`
+and Dask do the work; what is here is what they leave open: which cells to compute again when a
+worker dies, one thread per worker, and workers that end with their parent.
 """
 
 from __future__ import annotations
@@ -16,40 +18,30 @@ import time
 from abc import ABC, abstractmethod
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from useralign.checks import whole
-from useralign.errors import OptionError, UseralignError
+from useralign.errors import MissingExtraError, OptionError, UseralignError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from useralign.lab.cell import Cell
+
+    Batch = Sequence[Cell]
+
 ENGINES = ("local", "dask")
 _LARGEST_BATCH = 64
 _DEATHS = 3  # rounds without any progress after which a run is given up
-# One thread a worker: as many workers as cores use them fully, and sums have one order.
+_PATIENCE = 10.0  # seconds to wait for a Dask scheduler to answer
+# One thread per worker: as many workers as cores use them fully, and sums have one order.
 _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
 
 
 class EngineError(UseralignError):
-    """Cells could not be computed. Those that were are kept."""
-
-
-class Cell(Protocol):
-    """What engines compute: something with a name that can be pickled and run anywhere."""
-
-    @property
-    def key(self) -> str:
-        """The cell's name, which no other cell of a run has."""
-
-    def run(self) -> dict[str, Any]:
-        """Return its result, a function of the cell alone, in the form of `results`.
-
-        Only a key `seconds` may differ from run to run. It is taken out of the result and kept
-        with the timings, in place of the time that the whole cell took.
-        """
+    """Cells could not be computed. The journal has those that were."""
 
 
 class Outcome(NamedTuple):
@@ -84,7 +76,7 @@ class Engine(ABC):
     jobs: int
 
     @abstractmethod
-    def run(self, batches: Sequence[Sequence[Cell]]) -> Iterator[list[Outcome]]:
+    def run(self, batches: Sequence[Batch]) -> Iterator[list[Outcome]]:
         """Compute batches of cells; yield the outcomes of each batch when it is done.
 
         Raises
@@ -109,7 +101,7 @@ class Local(Engine):
     def __init__(self, jobs: int | None = None) -> None:
         self.jobs = cores() if jobs is None else whole("jobs", jobs, least=1)
 
-    def run(self, batches: Sequence[Sequence[Cell]]) -> Iterator[list[Outcome]]:
+    def run(self, batches: Sequence[Batch]) -> Iterator[list[Outcome]]:
         """Compute batches of cells; see `Engine.run`."""
         left = dict(enumerate(batches))
         deaths = 0
@@ -128,7 +120,7 @@ class Local(Engine):
                         "Fewer --jobs may help"
                     ) from error
 
-    def _round(self, batches: Mapping[int, Sequence[Cell]]) -> Iterator[tuple[int, list[Outcome]]]:
+    def _round(self, batches: Mapping[int, Batch]) -> Iterator[tuple[int, list[Outcome]]]:
         spawn = multiprocessing.get_context("spawn")
         executor = ProcessPoolExecutor(min(self.jobs, len(batches)), spawn, _begin_worker)
         try:
@@ -140,12 +132,67 @@ class Local(Engine):
             executor.shutdown(cancel_futures=True)
 
 
-def engine_for(name: str, jobs: int | None = None, scheduler: str | None = None) -> Engine:
-    """Return an engine by name.
+class Dask(Engine):
+    """A Dask cluster; `useralign` must be installed where its workers run.
+
+    A worker that dies is Dask's to replace: its batches are computed elsewhere.
 
     Parameters
     ----------
-    name : {"local", "dask"}
+    scheduler : str, optional
+        Address of a scheduler, e.g. `tcp://10.0.0.5:8786`. When not given, a cluster with one
+        process per core is started on this machine, and ended after the run.
+    jobs : int, optional
+        How many processes that cluster has.
+
+    Raises
+    ------
+    MissingExtraError
+        If Dask is not installed.
+    """
+
+    def __init__(self, scheduler: str | None = None, jobs: int | None = None) -> None:
+        _distributed()
+        self.scheduler = scheduler
+        self.jobs = cores() if jobs is None else whole("jobs", jobs, least=1)
+
+    def run(self, batches: Sequence[Batch]) -> Iterator[list[Outcome]]:
+        """Compute batches of cells; see `Engine.run`."""
+        with self._client() as client:
+            futures = client.map(run_batch, list(batches), pure=False)
+            batch_of = {future.key: batch for future, batch in zip(futures, batches, strict=True)}
+            for future in _distributed().as_completed(futures, loop=client.loop):
+                yield _outcomes(future, batch_of[future.key])
+                future.release()
+
+    @contextlib.contextmanager
+    def _client(self) -> Iterator[Any]:
+        distributed = _distributed()
+        with contextlib.ExitStack() as stack:
+            address = self.scheduler
+            if address is None:
+                cluster = distributed.LocalCluster(
+                    n_workers=self.jobs, threads_per_worker=1, dashboard_address=None
+                )
+                address = stack.enter_context(cluster)
+            try:
+                client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
+            except (OSError, ValueError, TimeoutError) as error:
+                raise OptionError(
+                    f"no Dask scheduler answers at {address!r} ({error}); start one with "
+                    "`dask scheduler`, or leave the address out to use this machine"
+                ) from error
+            yield stack.enter_context(client)
+
+
+def engine_for(
+    engine: Engine | str, jobs: int | None = None, scheduler: str | None = None
+) -> Engine:
+    """Return an engine by name; an engine is returned as it is.
+
+    Parameters
+    ----------
+    engine : {"local", "dask"} or Engine
     jobs : int, optional
         How many processes on this machine; as many as there are cores when not given.
     scheduler : str, optional
@@ -156,26 +203,26 @@ def engine_for(name: str, jobs: int | None = None, scheduler: str | None = None)
     OptionError
         If the name is not known, or the options do not go together.
     """
-    if name not in ENGINES:
-        raise OptionError(f"unknown engine {name!r}; expected one of {', '.join(ENGINES)}")
-    if name == "dask":
-        from useralign.lab.engines_dask import Dask  # noqa: PLC0415 - an optional extra
-
+    if isinstance(engine, Engine):
+        return engine
+    if engine not in ENGINES:
+        raise OptionError(f"unknown engine {engine!r}; expected one of {', '.join(ENGINES)}")
+    if engine == "dask":
         return Dask(scheduler, jobs)
     if scheduler is not None:
         raise OptionError("a scheduler goes with the dask engine; give --engine dask too")
     return Local(jobs)
 
 
-def run_batch(batch: Sequence[Cell]) -> list[Outcome]:
+def run_batch(batch: Batch) -> list[Outcome]:
     """Compute a batch of cells in a worker; a cell that fails takes no other with it."""
     return [_outcome(cell) for cell in batch]
 
 
-def in_batches(cells: Sequence[Cell], jobs: int) -> list[list[Cell]]:
+def in_batches(cells: Batch, jobs: int) -> list[Batch]:
     """Cut cells into batches: few enough to cost nothing, small enough to share evenly."""
     size = min(_LARGEST_BATCH, max(1, math.ceil(len(cells) / (16 * jobs))))
-    return [list(cells[start : start + size]) for start in range(0, len(cells), size)]
+    return [cells[start : start + size] for start in range(0, len(cells), size)]
 
 
 def cores() -> int:
@@ -193,6 +240,25 @@ def _outcome(cell: Cell) -> Outcome:
         spent = time.perf_counter() - began
         return Outcome(cell.key, None, spent, f"{type(caught).__name__}: {caught}")
     return Outcome(cell.key, result, result.pop("seconds", time.perf_counter() - began))
+
+
+def _outcomes(future: Any, batch: Batch) -> list[Outcome]:
+    """Return the outcomes of a batch; if its workers died, that is the outcome of each cell."""
+    if future.status == "finished":
+        outcomes: list[Outcome] = future.result()
+        return outcomes
+    if future.status in ("cancelled", "lost"):
+        raise EngineError("the Dask scheduler went away; run again to go on where this ended")
+    error = future.exception()
+    return [Outcome(cell.key, None, 0.0, f"{type(error).__name__}: {error}") for cell in batch]
+
+
+def _distributed() -> Any:
+    try:
+        import distributed  # noqa: PLC0415 - an optional extra
+    except ImportError as error:
+        raise MissingExtraError("the dask engine", "dask") from error
+    return distributed
 
 
 def _begin_worker() -> None:

@@ -1,0 +1,317 @@
+"""One cell of an experiment: a whole interaction of one user with one method.
+
+A cell's result is a function of its description alone. Its randomness follows from its key, except
+that all methods share the seeds of a session with the same user, so that they begin with the same
+candidate and with equal luck.
+
+UserAlign and UserAlign_loss ask alike in both modes of a plan until the bound is 0, where mode
+`epsilon` ends and footnote 2 of the paper goes on with challengers drawn at random. So mode
+`budget` begins with the steps of mode `epsilon`, which a worker that has both computes once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from useralign import domains
+from useralign.answers import Comparison
+from useralign.errors import OptionError
+from useralign.methods.useralign import UserAlignLoss
+from useralign.models.embedders import default_name, embedder_for
+from useralign.pool import Pool
+from useralign.session import Session
+from useralign.users import LinearUser, simulate, user_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from useralign.answers import Answer
+    from useralign.domains import Domain
+    from useralign.pool import Candidate
+    from useralign.users import User
+
+    Step = dict[str, Any]
+
+AXES = "axes"  # in place of an embedder, where a domain has features of its own
+DIGITS = 9  # numbers are rounded to these, well below what counts as zero
+
+
+class Cell(ABC):
+    """What a runner computes: one interaction that can be pickled and held anywhere.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The attributes that stand in the result.
+    """
+
+    __slots__ = ()
+    names: ClassVar[tuple[str, ...]]
+
+    @property
+    @abstractmethod
+    def key(self) -> str:
+        """The cell's name, which no other cell of a run has."""
+
+    @abstractmethod
+    def run(self) -> dict[str, Any]:
+        """Hold the interaction and return its result, a function of the cell alone.
+
+        Only a key `seconds` may differ from run to run. It is taken out of the result and stored
+        with the timings, in place of the time that the whole cell took.
+        """
+
+    def named(self) -> dict[str, Any]:
+        """Return the cell's names as they stand in its result."""
+        return {name: getattr(self, name) for name in self.names}
+
+    def result(self, session: Session, steps: list[Step]) -> dict[str, Any]:
+        """Return the result of a session that is over, in the form of `journal`."""
+        return {
+            **self.named(),
+            "pool_size": len(session.pool),
+            "steps": steps,
+            "stopped_at": session.cost,
+            "stop_reason": session.stop_reason,
+        }
+
+
+def trajectory(
+    session: Session,
+    user: User,
+    measure: Callable[[Session], Step],
+    changes: Iterable[str],
+    before: Sequence[Step] = (),
+) -> tuple[list[Step], Step]:
+    """Let the user answer to the end; return the steps of the interaction that matter.
+
+    Pairs that the user knows nothing about are skipped, which costs nothing.
+
+    Parameters
+    ----------
+    session : Session
+    user : User
+    measure : callable
+        Returns what to write down about the session as it stands.
+    changes : iterable of str
+        A step is one in which the value of one of these keys is new.
+    before : sequence of dict
+        The steps so far of a session that goes on.
+
+    Returns
+    -------
+    steps : list of dict
+        With the number of answers as `t`.
+    last : dict
+        The session at its end, which is among the steps if something was new then.
+    """
+    steps, step = list(before), {}
+    for _ in chain([None], simulate(session, user)):
+        step = {"t": session.cost, **measure(session)}
+        if steps and steps[-1]["t"] == step["t"]:  # a pair was skipped
+            steps.pop()
+        if not steps or any(steps[-1][key] != step[key] for key in changes):
+            steps.append(step)
+    return steps, step
+
+
+@dataclass(frozen=True, slots=True)
+class PlanCell(Cell):
+    """A cell of a plan.
+
+    Parameters
+    ----------
+    domain, style, question, user, user_kind : str
+    method : str
+        What the method is called in results.
+    mode : {"epsilon", "budget"}
+    seed : int
+    method_name : str
+        What it is registered as.
+    options : tuple of (str, value)
+        For the method.
+    cap : int
+        How many answers at most in mode `epsilon`; how many in mode `budget`.
+    embedder : str
+    every_step : bool
+        Whether to write down every step, and not only those in which something is new.
+    """
+
+    names: ClassVar = (
+        "key", "domain", "style", "question", "user", "user_kind", "method", "mode", "seed",
+    )  # fmt: skip
+
+    domain: str
+    style: str
+    question: str
+    user: str
+    user_kind: str
+    method: str
+    mode: str
+    seed: int
+    method_name: str
+    options: tuple[tuple[str, bool | int | float | str], ...]
+    cap: int
+    embedder: str
+    every_step: bool = False
+
+    @property
+    def key(self) -> str:
+        """The cell's name, which no other cell of a plan has."""
+        interaction = (self.domain, self.style, self.question, self.user)
+        return "/".join((*interaction, self.method, self.mode, str(self.seed)))
+
+    @property
+    def session_seed(self) -> int:
+        """The seed of the session: the same for all methods."""
+        return seed_of("session", self.domain, self.style, self.question, self.user, self.seed)
+
+    def run(self) -> dict[str, Any]:
+        """Hold the interaction and return its result; see `Cell.run`."""
+        session, steps = _to_epsilon(self) if self.mode == "epsilon" else self._for_budget()
+        return self.result(session, steps)
+
+    def pool(self) -> Pool:
+        """Return the pool, built once per process."""
+        return pool_of(self.domain, self.style, self.question, self.embedder)
+
+    def begin(self) -> tuple[Session, User]:
+        """Return the session and the user as they are before any answer."""
+        pool, user = self.pool(), user_of(self.named(), self.embedder)
+        options = dict[str, Any](self.options)
+        if self.method_name == "oracle":
+            options["utilities"] = user.worth(pool)
+        fixed = self.mode == "budget"
+        session = Session(
+            pool,
+            self.method_name,
+            epsilon=None if fixed else 0.0,
+            budget=self.cap if fixed else None,
+            seed=self.session_seed,
+            limit=self.cap,
+            **options,
+        )
+        return session, user
+
+    def trajectory(
+        self, session: Session, user: User, before: Sequence[Step] = ()
+    ) -> tuple[Session, list[Step]]:
+        """Let the user answer to the end; return the session and its steps with the last one."""
+        changes = ("t",) if self.every_step else ("bound", "best")
+        steps, last = trajectory(session, user, _Measure(user), changes, before)
+        return session, steps if steps[-1]["t"] == last["t"] else [*steps, last]
+
+    def _for_budget(self) -> tuple[Session, list[Step]]:
+        """Run for the whole budget (footnote 2)."""
+        session, user = self.begin()
+        if not isinstance(session.method, UserAlignLoss):
+            return self.trajectory(session, user)
+        earlier, steps = _to_epsilon(replace(self, mode="epsilon"))
+        answers = [answer.to_data() for answer in earlier.answers]
+        session = Session.from_dict(session.pool, {**session.to_dict(), "answers": answers})
+        _replay_user(user, session.pool, earlier.answers)
+        # The last step may be there only because it is the last.
+        return self.trajectory(session, user, steps[:-1])
+
+
+@lru_cache(maxsize=8)
+def _to_epsilon(cell: PlanCell) -> tuple[Session, list[Step]]:
+    """Run to epsilon = 0, or to the cap."""
+    return cell.trajectory(*cell.begin())
+
+
+def _replay_user(user: User, pool: Pool, answers: tuple[Answer, ...]) -> None:
+    """Bring a new user to where they were after these answers."""
+    for step, answer in enumerate(answers):
+        if answer.winner is not None:
+            user.choose(Comparison(pool[answer.first], pool[answer.second], step, 0.0))
+
+
+class _Measure:
+    """Measures a session by its bound and by the win-rate of its best candidate."""
+
+    def __init__(self, user: User) -> None:
+        self._user = user
+        self._wins: dict[str, float] = {}
+
+    def __call__(self, session: Session) -> Step:
+        best, baseline = session.best, baseline_of(session.pool)
+        if best.label not in self._wins:
+            self._wins[best.label] = round(self._user.win_rate(best, baseline), DIGITS)
+        bound = round(session.bound, DIGITS)
+        return {"bound": bound, "best": best.label, "win": self._wins[best.label]}
+
+
+def baseline_of(pool: Pool) -> Candidate:
+    """Return the candidate that win-rates are measured against."""
+    if pool.baseline is None:
+        raise OptionError(f"{pool.question!r} has no baseline to measure win-rates against")
+    return pool.baseline
+
+
+@lru_cache(maxsize=256)
+def pool_of(domain: str, style: str, question: str, embedder: str) -> Pool:
+    """Build a question's pool, once per process."""
+    return (
+        domains.load(domain).question(question).pool(style, None if embedder == AXES else embedder)
+    )
+
+
+def user_of(cell: Mapping[str, Any], embedder: str) -> User:
+    """Build the user of a cell, as it was when the cell began.
+
+    Parameters
+    ----------
+    cell : mapping
+        A cell's result, or its names.
+    embedder : str
+        What made the features of its domain.
+    """
+    domain, style, question = cell["domain"], cell["style"], cell["question"]
+    kind = user_kind(cell["user_kind"])
+    pool = pool_of(domain, style, question, embedder)
+    if issubclass(kind, LinearUser):
+        pool = _with_baseline(pool)
+    return kind.enlist(
+        domains.load(domain).question(question),
+        pool,
+        cell["user"],
+        taste=seed_of("taste", domain, question),
+        seed=seed_of("answers", domain, style, question, cell["user"], cell["seed"]),
+    )
+
+
+def embedder_of(domain: Domain, text: str | None = None, image: str | None = None) -> str:
+    """Return the name of what makes a domain's features: the one given, or the default."""
+    if all(question.axes for question in domain.questions):
+        return AXES
+    return (image if domain.kind == "image" else text) or default_name(domain.kind)
+
+
+def seed_of(*parts: str | int) -> int:
+    """Return a seed that follows from names, on every machine alike."""
+    digest = hashlib.sha256("\x1f".join(map(str, parts)).encode()).digest()
+    return int.from_bytes(digest[:4], "big")
+
+
+@lru_cache(maxsize=256)
+def _with_baseline(pool: Pool) -> Pool:
+    """Add the baseline's features, which users with a taste in the features need."""
+    if pool.baseline_features is not None or pool.baseline is None:
+        return pool
+    row = embedder_for(pool.embedder).embed_texts([pool.baseline.text])[0]
+    return Pool(
+        pool.question,
+        pool.candidates,
+        pool.raw_features,
+        pool.baseline,
+        normalise=pool.normalise,
+        embedder=pool.embedder,
+        baseline_features=row,
+        meta=pool.meta,
+    )
