@@ -48,9 +48,7 @@ class Counter:
 
 
 def _field(page: str, name: str) -> str:
-    match = re.search(rf'name="{name}" value="(\w+)"', page)
-    assert match, page[:500]
-    return match[1]
+    return str(re.findall(rf'name="{name}" value="(\w+)"', page)[0])
 
 
 def measure(clicks: int) -> dict[str, Any]:
@@ -80,16 +78,14 @@ def _begin(client: TestClient) -> str:
 
 
 def _click(client: TestClient, page: str, counter: Counter) -> tuple[str, dict[str, float]]:
-    action = re.search(r'action="(/s/[^"]+)"', page)
-    button = re.search(r'type="submit" name="(\w+)" value="0"', page)
-    assert action
-    assert button
+    action = re.findall(r'action="(/s/[^"]+)"', page)[0]
+    button = re.findall(r'type="submit" name="(\w+)" value="0"', page)[0]
     data = {"form_token": _field(page, "form_token"), "step": _field(page, "step")}
     counter.selects = counter.replays = 0
     began = time.process_time()
-    reply = client.post(action[1], data=data | {button[1]: "0", "milliseconds": "900"})
+    reply = client.post(action, data=data | {button: "0", "milliseconds": "900"})
     spent = 1000 * (time.process_time() - began)
-    assert reply.status_code == 200, reply.text[:500]
+    reply.raise_for_status()
     row = {"requests": 1 + len(reply.history), "selects": counter.selects}
     return reply.text, {**row, "replays": counter.replays, "milliseconds": round(spent, 3)}
 

@@ -1,4 +1,4 @@
-"""Named plug-ins: methods, embedders, generators, users and stores.
+"""Named plug-ins: methods, embedders, generators and users.
 
 All five kinds share one mechanism, Python entry points in the group `useralign.<kind>`.
 The built-in ones are registered in this project's own `pyproject.toml` in the same way
@@ -16,7 +16,7 @@ from typing import Any
 
 from useralign.errors import OptionError
 
-KINDS = ("methods", "embedders", "generators", "users", "stores")
+KINDS = ("methods", "embedders", "generators", "users")
 
 
 @cache

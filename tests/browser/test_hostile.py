@@ -16,7 +16,7 @@ from tests.browser.places import PHONE, Place, prepared
 from tests.models.generators.scripted_service import Reply, ScriptedService, chat
 from useralign import Candidate, Pool
 from useralign.store import Interactions, digest
-from useralign.web.api.caller import LOCAL
+from useralign.web.identity import LOCAL
 
 
 class Trap(HTTPServer):

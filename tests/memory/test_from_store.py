@@ -10,7 +10,7 @@ from sqlalchemy import insert, select
 
 from useralign import Candidate, Pool
 from useralign.memory.from_store import memory_for, memory_of
-from useralign.store import Interactions, Store, Told, open_store
+from useralign.store import Interactions, Store, UserResponse, open_store
 from useralign.store.schema import participants, sessions, studies
 
 ME, OTHER, THIRD = "me", "other", "third"
@@ -34,8 +34,8 @@ def answered(store: Store) -> Answering:
         for _ in range(5):
             if screen.finished:
                 break
-            worth = [pool.features[k, 0] for k in screen.shown]
-            told = Told("choice", position=int(np.argmax(worth)))
+            worth = [pool.features[k, 0] for k in screen.candidates]
+            told = UserResponse("choice", position=int(np.argmax(worth)))
             screen = live.answer(screen.session_id, owner, screen.step, told)
         return screen.session_id
 
@@ -138,7 +138,7 @@ def test_an_undone_answer_is_not_remembered(store: Store, answered: Answering) -
     allow(store, ME, remember=True)
     session = answered(ME, pool_of(1))
     live = Interactions(store)
-    live.answer(session, ME, live.screen(session, ME).step, Told("undo"))
+    live.answer(session, ME, live.screen(session, ME).step, UserResponse("undo"))
     (past,) = memory_of(store, ME).own
     assert len(past) == 4
 

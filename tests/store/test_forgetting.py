@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.schema import Table
 
 from useralign import Candidate, Pool
-from useralign.store import Interactions, Store, Told, open_store
+from useralign.store import Interactions, Store, UserResponse, open_store
 from useralign.store.schema import media, persons, pools, sessions
 
 ME, OTHER = "me", "other"
@@ -77,10 +77,10 @@ def test_forgetting_sessions_leaves_the_rest(store: Store, pool: Pool) -> None:
 def test_what_the_page_needs_is_kept_beside(store: Store, pool: Pool) -> None:
     live = Interactions(store)
     screen = live.create(store.pools.add(pool, ME), ME, {"seed": 1, "page": {"rank": True}})
-    assert live.page(screen.session_id, ME) == {"rank": True}
-    live.answer(screen.session_id, ME, 0, Told("choice", position=0))
+    assert live.open(screen.session_id, ME).page == {"rank": True}
+    live.answer(screen.session_id, ME, 0, UserResponse("choice", position=0))
     bare = live.create(store.pools.add(pool, ME), ME, {"seed": 1})
-    assert live.page(bare.session_id, ME) == {}
+    assert live.open(bare.session_id, ME).page == {}
 
 
 def test_sqlite_files_hold_nothing_of_what_was_deleted(tmp_path: Path) -> None:

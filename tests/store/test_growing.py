@@ -12,7 +12,7 @@ from PIL import Image
 from tests.store.test_interactions import ME, count, failing, left
 from useralign import Candidate, Pool
 from useralign.errors import ConflictError, NotFoundError, PoolError
-from useralign.store import Interactions, Screen, Store, Told, open_store
+from useralign.store import Interactions, Screen, Store, UserResponse, open_store
 from useralign.store.schema import pools, sessions, steps
 
 
@@ -53,8 +53,8 @@ def test_it_goes_on_as_a_session_would(live: Interactions, screen: Screen, pool:
     for _ in range(3):
         pair = session.ask()
         assert pair is not None
-        assert set(screen.shown) == {pair.first.index, pair.second.index}
-        session.tell(screen.shown[0])
+        assert set(screen.candidates) == {pair.first.index, pair.second.index}
+        session.tell(screen.candidates[0])
         screen = left(live, screen)
         assert screen.bound == pytest.approx(session.bound)
     rebuilt = live.session(screen.session_id, ME)
@@ -123,7 +123,7 @@ def test_again_and_undo(live: Interactions, screen: Screen, pool: Pool) -> None:
     screen = left(live, grow(live, screen, once))
     screen = grow(live, screen, larger(once, seed=1))
     for _ in range(3):
-        screen = live.answer(screen.session_id, ME, screen.step, Told("undo"))
+        screen = live.answer(screen.session_id, ME, screen.step, UserResponse("undo"))
     session = live.session(screen.session_id, ME)
     assert (screen.cost, session.cost, len(session.pool)) == (0, 0, 14)
     while not screen.finished:

@@ -12,7 +12,7 @@ from sqlalchemy import event, func, select
 
 from useralign import Pool, Session
 from useralign.errors import AnswerError, ConflictError, NotFoundError, SessionStateError
-from useralign.store import Interactions, Screen, Store, Told, open_store
+from useralign.store import Interactions, Screen, Store, UserResponse, open_store
 from useralign.store.schema import sessions, steps
 
 ME = "me"
@@ -29,7 +29,7 @@ def screen(store: Store, live: Interactions, pool: Pool) -> Screen:
 
 
 def left(live: Interactions, screen: Screen) -> Screen:
-    return live.answer(screen.session_id, ME, screen.step, Told("choice", position=0))
+    return live.answer(screen.session_id, ME, screen.step, UserResponse("choice", position=0))
 
 
 def count(store: Store, table: Any) -> int:
@@ -42,13 +42,13 @@ def test_it_asks_what_a_session_would(live: Interactions, screen: Screen, pool: 
     while not screen.finished:
         pair = session.ask()
         assert pair is not None
-        assert {pair.first.index, pair.second.index} == set(screen.shown)
-        session.tell(screen.shown[0])
+        assert {pair.first.index, pair.second.index} == set(screen.candidates)
+        session.tell(screen.candidates[0])
         screen = left(live, screen)
         assert (screen.best, screen.cost) == (session.best.index, session.cost)
         assert screen.bound == pytest.approx(session.bound)
     assert screen.finished == session.stop_reason
-    assert screen.shown == ()
+    assert screen.candidates == ()
     assert live.session(screen.session_id, ME).answers == session.answers
 
 
@@ -71,9 +71,9 @@ def test_the_same_answer_twice_is_one(live: Interactions, screen: Screen, store:
 def test_another_answer_to_an_answered_step(live: Interactions, screen: Screen) -> None:
     following = left(live, screen)
     with pytest.raises(ConflictError, match="answered already"):
-        live.answer(screen.session_id, ME, screen.step, Told("choice", position=1))
+        live.answer(screen.session_id, ME, screen.step, UserResponse("choice", position=1))
     with pytest.raises(ConflictError, match="not shown yet"):
-        live.answer(screen.session_id, ME, 7, Told("choice", position=1))
+        live.answer(screen.session_id, ME, 7, UserResponse("choice", position=1))
     assert live.screen(screen.session_id, ME) == following
 
 
@@ -87,7 +87,7 @@ def test_twenty_at_once(live: Interactions, screen: Screen, store: Store) -> Non
 def test_two_different_at_once(live: Interactions, screen: Screen, store: Store) -> None:
     def click(position: int) -> Screen | None:
         try:
-            told = Told("choice", position=position % 2)
+            told = UserResponse("choice", position=position % 2)
             return live.answer(screen.session_id, ME, 0, told)
         except ConflictError:
             return None
@@ -104,21 +104,21 @@ def test_somebody_elses(live: Interactions, screen: Screen) -> None:
         with pytest.raises(NotFoundError):
             call(screen.session_id, "you")
     with pytest.raises(NotFoundError):
-        live.answer(screen.session_id, "you", 0, Told("choice", position=0))
+        live.answer(screen.session_id, "you", 0, UserResponse("choice", position=0))
 
 
 @pytest.mark.parametrize(
     ("told", "error"),
     [
-        (Told("choice"), AnswerError),
-        (Told("choice", position=2), AnswerError),
-        (Told("ranking", order=(0, 0)), AnswerError),
-        (Told("nonsense"), AnswerError),
-        (Told("undo"), SessionStateError),
+        (UserResponse("choice"), AnswerError),
+        (UserResponse("choice", position=2), AnswerError),
+        (UserResponse("ranking", order=(0, 0)), AnswerError),
+        (UserResponse("nonsense"), AnswerError),
+        (UserResponse("undo"), SessionStateError),
     ],
 )
 def test_what_does_not_fit_changes_nothing(
-    told: Told, error: type[Exception], live: Interactions, screen: Screen, store: Store
+    told: UserResponse, error: type[Exception], live: Interactions, screen: Screen, store: Store
 ) -> None:
     with pytest.raises(error):
         live.answer(screen.session_id, ME, 0, told)
@@ -128,15 +128,15 @@ def test_what_does_not_fit_changes_nothing(
 
 def test_every_kind_of_answer_is_replayed(live: Interactions, screen: Screen) -> None:
     for told in (
-        Told("choice", position=1),
-        Told("equal"),
-        Told("skip"),
-        Told("ranking", order=(1, 0)),
-        Told("neither"),
-        Told("undo"),
-        Told("stop"),
-        Told("undo"),
-        Told("choice", position=0),
+        UserResponse("choice", position=1),
+        UserResponse("equal"),
+        UserResponse("skip"),
+        UserResponse("ranking", order=(1, 0)),
+        UserResponse("neither"),
+        UserResponse("undo"),
+        UserResponse("stop"),
+        UserResponse("undo"),
+        UserResponse("choice", position=0),
     ):
         screen = live.answer(screen.session_id, ME, screen.step, told)
     kinds = [answer.kind for answer in live.session(screen.session_id, ME).answers]
@@ -145,15 +145,15 @@ def test_every_kind_of_answer_is_replayed(live: Interactions, screen: Screen) ->
 
 def test_undo_shows_the_pair_again(live: Interactions, screen: Screen) -> None:
     after = left(live, screen)
-    back = live.answer(screen.session_id, ME, after.step, Told("undo"))
-    assert set(back.shown) == set(screen.shown)
+    back = live.answer(screen.session_id, ME, after.step, UserResponse("undo"))
+    assert set(back.candidates) == set(screen.candidates)
     assert back.step == 2
 
 
 def test_stopping_and_going_on(live: Interactions, screen: Screen) -> None:
-    stopped = live.answer(screen.session_id, ME, 0, Told("stop"))
-    assert (stopped.finished, stopped.shown) == ("stopped", ())
-    assert live.answer(screen.session_id, ME, 1, Told("undo")).finished is None
+    stopped = live.answer(screen.session_id, ME, 0, UserResponse("stop"))
+    assert (stopped.finished, stopped.candidates) == ("stopped", ())
+    assert live.answer(screen.session_id, ME, 1, UserResponse("undo")).finished is None
 
 
 def test_sides_are_even(live: Interactions, store: Store, pool: Pool) -> None:
@@ -165,7 +165,7 @@ def test_sides_are_even(live: Interactions, store: Store, pool: Pool) -> None:
         while not screen.finished:
             asked = live.session(screen.session_id, ME).ask()
             assert asked is not None
-            first_left += asked.first.index == screen.shown[0]
+            first_left += asked.first.index == screen.candidates[0]
             screen = left(live, screen)
     assert first_left == 30
 

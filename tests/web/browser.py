@@ -64,7 +64,7 @@ class Browser:
     def answer(self, page: Page, told: object = 0, **fields: Any) -> Page:
         path = page.path.split("?")[0]
         values: dict[str, Any] = {"step": page.step, "told": told, **fields}
-        return self.post(f"{path}/answer", page.token, **values)
+        return self.post(path, page.token, **values)
 
     def finish(self, page: Page) -> Page:
         for _ in range(60):

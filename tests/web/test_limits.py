@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import limits.storage.memory
+import limits.strategies
 import pytest
+from limits.storage import MemoryStorage
 from sqlalchemy import func, select
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
+import useralign.web.limits
 from tests.web.browser import Browser
 from useralign.store import Store
 from useralign.store.schema import steps
 from useralign.web import Settings
 from useralign.web.app import create_app
-from useralign.web.limits import MOST_KEYS, Limiter
+from useralign.web.limits import Limiter
 
 SECRET = "a secret of many letters"  # noqa: S105
 
@@ -23,30 +30,68 @@ def count(store: Store) -> int:
         return int(connection.execute(chosen).scalar_one())
 
 
-def test_a_bucket_empties_and_fills() -> None:
-    now = [0.0]
-    limiter = Limiter(0.5, 3, "answers", clock=lambda: now[0])
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Time stands still one second into a window, unless a test moves it."""
+    clock = SimpleNamespace(now=3600.0 * 10**6 + 1.0)
+    clock.time = lambda: clock.now
+    for module in (limits.storage.memory, limits.strategies, useralign.web.limits):
+        monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+def test_a_window_fills_and_slides(clock: SimpleNamespace) -> None:
+    limiter = Limiter(0.5, 3, "answers", MemoryStorage())
     for _ in range(3):
         limiter.take("a")
     with pytest.raises(HTTPException) as refused:
         limiter.take("a")
     assert refused.value.status_code == 429
-    assert refused.value.headers == {"Retry-After": "2"}
+    assert refused.value.headers == {"Retry-After": "5"}
     limiter.take("b")
-    now[0] = 2.0
+    clock.now += 5.0
+    limiter.take("b")
+    with pytest.raises(HTTPException) as refused:
+        limiter.check("a")
+    assert refused.value.headers == {"Retry-After": "1"}
+    clock.now += 1.0  # a part of the window before has slid out
     limiter.take("a")
     with pytest.raises(HTTPException):
         limiter.check("a")
 
 
-def test_full_buckets_are_forgotten() -> None:
-    now = [0.0]
-    limiter = Limiter(1.0, 1, "answers", clock=lambda: now[0])
-    for k in range(MOST_KEYS + 1):
+def test_a_rate_above_the_burst_counts(clock: SimpleNamespace) -> None:
+    limiter = Limiter(10.0, 3, "answers", MemoryStorage())
+    for _ in range(10):
+        limiter.take("a")
+    with pytest.raises(HTTPException):
+        limiter.take("a")
+
+
+def test_threads_get_no_more_than_one_would() -> None:
+    limiter = Limiter(0.001, 20, "answers", MemoryStorage())
+
+    def taken(key: str) -> bool:
+        try:
+            limiter.take(key)
+        except HTTPException:
+            return False
+        return True
+
+    with ThreadPoolExecutor(16) as threads:
+        for key in map(str, range(20)):
+            assert sum(threads.map(taken, [key] * 60)) == 20
+
+
+def test_old_counters_are_forgotten(clock: SimpleNamespace) -> None:
+    storage = MemoryStorage()
+    limiter = Limiter(1.0, 1, "answers", storage)
+    for k in range(100):
         limiter.take(str(k))
-    now[0] = 10.0
+    clock.now += 10.0
     limiter.take("one more")
-    assert len(limiter._buckets) == 1
+    storage.timer.join()
+    assert len(storage.storage) == 1
 
 
 def test_answers_too_fast(light: Store) -> None:

@@ -15,7 +15,7 @@ from tests.web.routes import SAFE, filled, table, unsafe
 from useralign.errors import OptionError
 from useralign.store import Store
 from useralign.store.schema import metadata
-from useralign.web import Settings, keys
+from useralign.web import Settings
 from useralign.web.app import create_app
 from useralign.web.settings import is_loopback
 
@@ -49,7 +49,7 @@ def local(light: Store) -> FastAPI:
 def test_no_unsafe_route_listens_to_another_site(local: FastAPI, light: Store) -> None:
     browser = Browser(local)
     page = browser.begin()
-    key = keys.add(light, "test")
+    key = light.keys.add("test")
     before = rows(light)
     data = {"form_token": page.token, "step": "0", "told": "0", "question": "What?"}
     session = page.path.split("/")[2]
@@ -160,7 +160,7 @@ def test_forwarded_headers_count_only_when_told_so(local: FastAPI) -> None:
 def test_the_database_holds_no_token(local: FastAPI, light: Store) -> None:
     browser = Browser(local)
     browser.begin()
-    key = keys.add(light, "test")
+    key = light.keys.add("test")
     held = browser.client.cookies["useralign"]
     with light.reading() as connection:
         for one in metadata.sorted_tables:
@@ -173,7 +173,7 @@ def test_nobody_sees_anothers(app: FastAPI, store: Store) -> None:
     browser, stranger = Browser(app), Browser(app)
     page = browser.begin()
     session = page.path.split("/")[2]
-    making = app.state.makings.begin(stranger_of(browser), {"question": "What?", "kind": "text"})
+    making = app.state.pool_jobs.start(stranger_of(browser), {"question": "What?", "kind": "text"})
     names = {"session_id": session, "making_id": making}
     token = stranger.get("/you").token
     checked = 0
@@ -201,7 +201,7 @@ def stranger_of(browser: Browser) -> str:
 def test_a_key_sees_only_its_own(store: Store) -> None:
     app = create_app(store, Settings(secret=SECRET, loopback=False))
     client = TestClient(app, base_url="http://site.example")
-    one, other = ({"authorization": f"Bearer {keys.add(store, name)}"} for name in ("a", "b"))
+    one, other = ({"authorization": f"Bearer {store.keys.add(name)}"} for name in ("a", "b"))
     body = {"question": "Which?", "features": [[0, 0], [1, 0], [0, 1]]}
     assert client.post("/api/pools", json=body).status_code == 401
     wrong = client.post("/api/pools", json=body, headers={"authorization": "Bearer ua_wrong"})
@@ -221,14 +221,14 @@ def test_a_key_sees_only_its_own(store: Store) -> None:
 
 
 def test_keys_are_named_once_and_can_be_taken_back(light: Store) -> None:
-    keys.add(light, "one")
+    light.keys.add("one")
     with pytest.raises(OptionError, match="already"):
-        keys.add(light, "one")
+        light.keys.add("one")
     with pytest.raises(OptionError, match="name"):
-        keys.add(light, "  ")
-    assert [key.name for key in keys.listed(light)] == ["one"]
-    assert keys.remove(light, "one")
-    assert not keys.remove(light, "one")
+        light.keys.add("  ")
+    assert [key.name for key in light.keys.all()] == ["one"]
+    assert light.keys.remove("one")
+    assert not light.keys.remove("one")
 
 
 def test_beyond_this_machine_a_secret_is_needed() -> None:

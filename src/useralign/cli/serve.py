@@ -94,9 +94,7 @@ def add_key(
     as_json: AsJson = False,
 ) -> None:
     """Make a key and show it, this once."""
-    from useralign.web.keys import add
-
-    key = add(_store(database), name)
+    key = _store(database).keys.add(name)
     if as_json:
         typer.echo(json.dumps({"name": name, "key": key}))
     else:
@@ -108,11 +106,9 @@ def list_keys(database: Database = None, as_json: AsJson = False) -> None:
     """List the keys by name."""
     from datetime import UTC, datetime
 
-    from useralign.web.keys import listed
-
     rows = [
         {"name": key.name, "created": datetime.fromtimestamp(key.created, UTC).isoformat()}
-        for key in listed(_store(database))
+        for key in _store(database).keys.all()
     ]
     if as_json:
         typer.echo(json.dumps(rows, ensure_ascii=False))
@@ -128,9 +124,7 @@ def remove_key(
     as_json: AsJson = False,
 ) -> None:
     """Delete a key; what was made with it stays."""
-    from useralign.web.keys import remove
-
-    removed = remove(_store(database), name)
+    removed = _store(database).keys.remove(name)
     if as_json:
         typer.echo(json.dumps({"name": name, "removed": removed}))
     else:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from useralign.store.interactions import Interactions, Screen
-from useralign.store.replay import Told
+from useralign.store.interactions import (
+    Interactions,
+    Screen,
+    SessionSummary,
+    StoredSession,
+    UserResponse,
+)
+from useralign.store.keys import digest, pseudonym, token
+from useralign.store.pool_jobs import PoolJob
 from useralign.store.store import Store, open_store
-from useralign.store.tokens import digest, pseudonym, token
 
 __all__ = [
     "Interactions",
+    "PoolJob",
     "Screen",
+    "SessionSummary",
     "Store",
-    "Told",
+    "StoredSession",
+    "UserResponse",
     "digest",
     "open_store",
     "pseudonym",

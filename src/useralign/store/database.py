@@ -2,10 +2,7 @@
 
 SQLite runs with a write-ahead log, full synchronisation and a busy time-out; writers of one
 process queue at a lock instead of polling the file. PostgreSQL may be shared by several servers.
-
-Another kind of database is a plug-in: an entry point in the group `useralign.stores` whose name is
-the scheme of its addresses, and which is a function from an address to an SQLAlchemy engine.
-`useralign.testing.check_store` tells whether it keeps what the store promises.
+These two are the databases that are meant: the locks and the removal of deleted data are theirs.
 """
 
 from __future__ import annotations
@@ -13,17 +10,18 @@ from __future__ import annotations
 import os
 import re
 import threading
-from contextlib import contextmanager, nullcontext
+import time
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import create_engine, event
+from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, NoSuchModuleError
 
-from useralign import registry
 from useralign.errors import MissingExtraError, OptionError, StoreError
 from useralign.files import data_dir
+from useralign.store.schema import metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +30,9 @@ if TYPE_CHECKING:
 
 BUSY_SECONDS = 30
 _WRITING = "useralign_writing"
+_TRIES = 100
+_PAUSE = 0.1  # seconds
+_BRIEFLY = 200  # milliseconds
 
 
 def default_url() -> str:
@@ -64,7 +65,7 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = address(url)
         self.sqlite = self.url.get_backend_name() == "sqlite"
-        self.engine: Engine = registry.load("stores", self.url.get_backend_name())(self.url)
+        self.engine = _sqlite_engine(self.url) if self.sqlite else _postgresql_engine(self.url)
         self._turn = threading.Lock() if self.sqlite else nullcontext()
         try:
             with self.reading():
@@ -93,6 +94,44 @@ class Database:
         """Let go of all connections."""
         self.engine.dispose()
 
+    def wipe(self) -> None:
+        """Rewrite the files without what was deleted; others wait meanwhile.
+
+        Raises
+        ------
+        StoreError
+            If somebody kept reading all the while. What was deleted is deleted, but the files
+            still hold it.
+        """
+        if self.sqlite:
+            _wipe_sqlite(self.engine)
+        else:
+            _wipe_postgresql(self.engine)
+
+    def rinse(self) -> bool:
+        """Remove deleted data from the files as far as that takes no time.
+
+        SQLite has overwritten what was deleted in its file; the log, which may still hold it, is
+        emptied unless somebody is reading. PostgreSQL's files are left to its own vacuum.
+
+        Returns
+        -------
+        bool
+            Whether it was possible.
+        """
+        if not self.sqlite:
+            return False
+        raw = self.engine.raw_connection()
+        try:
+            cursor = raw.cursor()
+            (patience,) = cursor.execute("PRAGMA busy_timeout").fetchone()
+            cursor.execute(f"PRAGMA busy_timeout = {_BRIEFLY}")
+            emptied = _empty_log(cursor)
+            cursor.execute(f"PRAGMA busy_timeout = {patience}")
+            return emptied
+        finally:
+            raw.close()
+
 
 def address(url: str) -> URL:
     """Read the address of a database.
@@ -106,7 +145,7 @@ def address(url: str) -> URL:
         parsed = make_url(url)
     except ArgumentError:
         parsed = None
-    if parsed is None or parsed.get_backend_name() not in registry.names("stores"):
+    if parsed is None or parsed.get_backend_name() not in ("sqlite", "postgresql"):
         raise OptionError(
             f"{_shown(url)!r} is no address of a database; expected sqlite:////path/to/file.db or "
             "postgresql+psycopg://user@host/name"
@@ -123,7 +162,7 @@ def _shown(url: str) -> str:
     return re.sub(r"//[^/@]*@", "//***@", url)
 
 
-def sqlite_engine(url: URL) -> Engine:
+def _sqlite_engine(url: URL) -> Engine:
     """Return an engine for a SQLite file, which is created where there is none."""
     Path(url.database or "").parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(
@@ -152,9 +191,40 @@ def sqlite_engine(url: URL) -> Engine:
     return engine
 
 
-def postgresql_engine(url: URL) -> Engine:
+def _postgresql_engine(url: URL) -> Engine:
     """Return an engine for PostgreSQL."""
     try:
         return create_engine(url, pool_size=10, max_overflow=10, pool_pre_ping=True)
     except (ModuleNotFoundError, NoSuchModuleError) as error:
         raise MissingExtraError("PostgreSQL", "postgres") from error
+
+
+def _empty_log(cursor: Any) -> bool:
+    """Empty SQLite's log; return whether that was possible: nobody reads from it."""
+    busy, _, _ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    return not busy
+
+
+def _wipe_sqlite(engine: Engine) -> None:
+    raw = engine.raw_connection()
+    try:
+        cursor = raw.cursor()
+        cursor.execute("VACUUM")
+        for _ in range(_TRIES):
+            if _empty_log(cursor):
+                return
+            time.sleep(_PAUSE)
+    finally:
+        raw.close()
+    raise StoreError("the file is being read all the time; stop the server, then do this again")
+
+
+def _wipe_postgresql(engine: Engine) -> None:
+    with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        for table in metadata.sorted_tables:
+            connection.execute(text(f"VACUUM (FULL, ANALYZE) {table.name}"))
+        # Statistics hold samples of the tables, and old files go with a checkpoint. Only some
+        # users may do this; for others the server does it in its own time.
+        for command in ("VACUUM FULL pg_statistic", "CHECKPOINT"):
+            with suppress(DBAPIError):
+                connection.execute(text(command))

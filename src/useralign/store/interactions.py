@@ -1,6 +1,6 @@
 """Sessions that live in the database.
 
-Every request rebuilds its session by replaying the recorded answers, which takes microseconds, so
+A request reads its session's rows and rebuilds the session by replaying the recorded answers, so
 that any server process can serve any person, and a restart is not noticed. The next screen is
 computed before the transaction that writes it; who comes second finds the step answered.
 """
@@ -9,25 +9,28 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, insert, select, update
+import numpy as np
+from sqlalchemy import delete, func, insert, select, update
 
-from useralign.errors import ConflictError, NotFoundError
-from useralign.session import Session
-from useralign.store.growing import forget_grown, grown_row
-from useralign.store.pools import keep
-from useralign.store.replay import Told, fold, rebuild, settings_of, sides, tell
-from useralign.store.schema import sessions, steps
-from useralign.store.tokens import token
+from useralign.errors import AnswerError, ConflictError, NotFoundError
+from useralign.session import FORMAT, Session
+from useralign.store.keys import token
+from useralign.store.pools import forget_grown, grown_row, insert_pool
+from useralign.store.schema import pools, sessions, steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection, Row
 
     from useralign.pool import Pool
     from useralign.store.store import Store
+
+VIEW_FIELDS = ("pool_id", "bound", "cost", "viable", "best", "finished", "sure")
+_SIDES = 71  # sets the draws of sides apart from the method's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +42,15 @@ class Screen:
     session_id, pool_id : str
     step : int
         How many screens were completed before it.
-    shown : tuple of int
-        Places in the pool, in the order on the page; empty when the session is over.
+    candidates : tuple of int
+        Indices in the pool, in the order on the page; empty when the session is over.
     bound : float
     cost : int
         How many comparisons were answered.
     viable : int
         How many candidates may still be the best.
     best : int
-        The one to recommend now, as a place in the pool.
+        The index of the candidate to recommend now.
     finished : str or None
         Why the session is over, or None while it is not.
     sure : tuple of (float, int) or None
@@ -57,13 +60,65 @@ class Screen:
     session_id: str
     pool_id: str
     step: int
-    shown: tuple[int, ...]
+    candidates: tuple[int, ...]
     bound: float
     cost: int
     viable: int
     best: int
     finished: str | None
     sure: tuple[float, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class UserResponse:
+    """What a person did on a screen.
+
+    Parameters
+    ----------
+    kind : str
+        `"choice"`, `"ranking"`, `"equal"`, `"neither"`, `"skip"`, `"remark"`, `"undo"` or
+        `"stop"`.
+    position : int, optional
+        For a choice: the position on the page, from 0.
+    order : tuple of int
+        For a ranking: the positions on the page, best first.
+    text : str
+        For a remark: what was said.
+    direction : tuple of float
+        For a remark: where it points in the space of the raw features.
+    """
+
+    kind: str
+    position: int | None = None
+    order: tuple[int, ...] = ()
+    text: str = ""
+    direction: tuple[float, ...] = ()
+
+    def request(self) -> dict[str, Any]:
+        """Return what makes two submissions the same; how a remark was read does not."""
+        values = {"position": self.position, "order": list(self.order), "text": self.text}
+        return {"kind": self.kind} | {k: v for k, v in values.items() if v not in (None, [], "")}
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """One session in a list.
+
+    Parameters
+    ----------
+    id, question : str
+    created : float
+        Seconds since 1970.
+    answered : int
+        How many comparisons were answered.
+    finished : bool
+    """
+
+    id: str
+    question: str
+    created: float
+    answered: int
+    finished: bool
 
 
 class Interactions:
@@ -95,22 +150,23 @@ class Interactions:
         pool_id, owner : str
         settings : mapping
             Arguments of `Session`; the method's own under `"options"`. What only the page needs
-            to know is kept as it is, under `"page"`.
+            is stored as it is, under `"page"`.
         also : callable, optional
             Called with the open connection and the screen, to write more in the same
             transaction; an error from it undoes all.
         """
         pool = self._store.pools.get(pool_id, owner)
-        apart = {key: settings.get(key, {}) for key in ("options", "page")}
-        given = {key: value for key, value in settings.items() if key not in apart}
-        session = Session(pool, **given, **apart["options"])
+        nested = {key: settings.get(key, {}) for key in ("options", "page")}
+        arguments = {key: value for key, value in settings.items() if key not in nested}
+        session = Session(pool, **arguments, **nested["options"])
         session_id, now = token(), self._clock()
         first = _screen(session, session_id, pool_id, 0)
         row = {
             "id": session_id,
             "owner": owner,
             "pool_id": pool_id,
-            "settings": settings_of(session) | ({"page": apart["page"]} if apart["page"] else {}),
+            "settings": _settings_of(session)
+            | ({"page": nested["page"]} if nested["page"] else {}),
             "created": now,
         }
 
@@ -121,135 +177,75 @@ class Interactions:
                 also(connection, first)
         return first
 
+    def open(self, session_id: str, owner: str) -> StoredSession:
+        """Read a session: its current screen, and what is needed to rebuild and to answer it.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such session, or it is somebody else's.
+        """
+        with self._store.reading() as connection:
+            about = _about(connection, session_id, owner)
+            rows = connection.execute(_steps_of(session_id)).all()
+        if not rows:  # deleted between the two
+            raise NotFoundError("there is no such session")
+        return StoredSession(self._store, self._clock, about, rows)
+
     def screen(self, session_id: str, owner: str) -> Screen:
         """Return what a person looks at now: the same pair on the same sides, always.
 
-        Raises
-        ------
-        NotFoundError
-            If there is no such session, or it is somebody else's.
+        Raises as `open` does.
         """
         with self._store.reading() as connection:
-            about = _about(connection, session_id, owner)
-            last = select(steps).where(steps.c.session_id == session_id)
-            newest = last.order_by(steps.c.number.desc()).limit(1)
-            return _screen_of(connection.execute(newest).first(), about)
+            _about(connection, session_id, owner)
+            latest = _steps_of(session_id).order_by(None).order_by(steps.c.number.desc())
+            row = connection.execute(latest.limit(1)).first()
+        if row is None:
+            raise NotFoundError("there is no such session")
+        return _screen_of(row)
 
     def session(self, session_id: str, owner: str) -> Session:
         """Return the session itself, rebuilt; changing it changes nothing in the database."""
-        return self._rebuilt(*self._read(session_id, owner))
-
-    def look(self, session_id: str, owner: str) -> tuple[Screen, Session]:
-        """Return what a person looks at now, and the session itself, of the same moment."""
-        about, rows = self._read(session_id, owner)
-        return _screen_of(rows[-1], about), self._rebuilt(about, rows)
-
-    def shown(self, session_id: str, owner: str, step: int) -> tuple[int, ...]:
-        """Return what was on a screen, in the order on the page.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such session, or it is somebody else's.
-        ConflictError
-            If the screen was not reached yet.
-        """
-        _, rows = self._read(session_id, owner)
-        return tuple(_reached(rows, step).shown)
-
-    def page(self, session_id: str, owner: str) -> dict[str, Any]:
-        """Return what `create` was given for the page alone."""
-        with self._store.reading() as connection:
-            about = _about(connection, session_id, owner)
-        return dict(about.settings.get("page", {}))
+        return self.open(session_id, owner).session
 
     def answer(
         self,
         session_id: str,
         owner: str,
         step: int,
-        told: Told,
+        response: UserResponse,
         *,
         milliseconds: int | None = None,
         also: Callable[[Connection, Screen], None] | None = None,
     ) -> Screen:
-        """Record what a person did on a screen, and return the screen that follows.
-
-        Doing the same again changes nothing and returns the same screen.
-
-        Parameters
-        ----------
-        session_id, owner : str
-        step : int
-            The screen that it was done on.
-        told : Told
-        milliseconds : int, optional
-            How long it took, as the page measured it.
-        also : callable, optional
-            Called with the open connection and the next screen, to write more in the same
-            transaction; not called when the step was answered before.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such session, or it is somebody else's.
-        ConflictError
-            If the step was answered otherwise, or was not reached yet.
-        AnswerError, SessionStateError
-            If it does not fit what was shown. Nothing has changed.
-        """
-        about, rows = self._read(session_id, owner)
-        if (known := _answered(rows, step, told)) is not None:
-            return _screen_of(known, about)
-        session = self._rebuilt(about, rows)
-        kept = tell(session, told, rows[step].shown)
-        following = _screen(session, session_id, rows[step].view["pool_id"], step + 1)
-        values = {"kind": told.kind, "told": kept, "milliseconds": milliseconds}
-        return self._write(about, told, values, following, also)
+        """Record what a person did on a screen; see `StoredSession.answer`."""
+        stored = self.open(session_id, owner)
+        return stored.answer(step, response, milliseconds=milliseconds, also=also)
 
     def grow(self, session_id: str, owner: str, step: int, pool: Pool) -> Screen:
-        """Go on with a larger pool, and return the screen that follows.
+        """Go on with a larger pool; see `StoredSession.grow`."""
+        return self.open(session_id, owner).grow(step, pool)
 
-        It takes the place of an answer to a screen that has none, so that a person who is looking
-        at that screen can no longer answer it: grow right after an answer, before its next screen
-        is sent. What was answered stays. Doing the same again changes nothing and returns the same
-        screen.
-
-        Parameters
-        ----------
-        session_id, owner : str
-        step : int
-            The screen that waits for an answer.
-        pool : Pool
-            The session's pool with more candidates behind, such as `session(...).pool` after
-            `useralign.pooling.grow.Growth.join`; kept in the same transaction.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such session, or it is somebody else's.
-        ConflictError
-            If the step was answered otherwise, or was not reached yet.
-        PoolError
-            If a candidate was lost, changed or moved. Nothing has changed.
-        """
-        told = Told("growth", text=pool.fingerprint)
-        about, rows = self._read(session_id, owner)
-        if (known := _answered(rows, step, told)) is not None:
-            return _screen_of(known, about)
-        answers, stopped = fold(rows)
-        present = self._store.pools.of_session(rows[step].view["pool_id"])
-        row, pictures = grown_row(present, pool, owner)
-        session = rebuild(pool, about.settings, answers, stopped)
-        following = _screen(session, session_id, str(row["id"]), step + 1)
-        kept = {"request": told.request(), "pool": row["id"]}
-        values = {"kind": told.kind, "told": kept, "milliseconds": None}
-        return self._write(
-            about, told, values, following, lambda connection, _: keep(connection, row, pictures)
+    def all(self, owner: str, most: int = 200) -> list[SessionSummary]:
+        """List someone's sessions, the newest first."""
+        newest = steps.alias()
+        last = select(func.max(newest.c.number)).where(newest.c.session_id == sessions.c.id)
+        current = (steps.c.session_id == sessions.c.id) & (steps.c.number == last.scalar_subquery())
+        listing = (
+            select(sessions.c.id, sessions.c.created, pools.c.question, steps.c.view)
+            .join(pools, pools.c.id == sessions.c.pool_id)
+            .join(steps, current)
+            .where(sessions.c.owner == owner)
+            .order_by(sessions.c.created.desc())
+            .limit(most)
         )
+        with self._store.reading() as connection:
+            rows = connection.execute(listing).all()
+        return [_summary(row) for row in rows]
 
     def forget(self, session_id: str, owner: str) -> None:
-        """Delete a session with all that was told in it.
+        """Delete a session with all answers in it.
 
         Raises
         ------
@@ -262,45 +258,164 @@ class Interactions:
             connection.execute(delete(sessions).where(sessions.c.id == session_id))
             forget_grown(connection, rows, owner)
 
-    def _read(self, session_id: str, owner: str) -> tuple[Row[Any], Sequence[Row[Any]]]:
-        with self._store.reading() as connection:
-            about = _about(connection, session_id, owner)
-            rows = connection.execute(_steps_of(session_id)).all()
-        if not rows:  # deleted between the two
-            raise NotFoundError("there is no such session")
-        return about, rows
+
+class StoredSession:
+    """A session as it was read from the database, for one request: one read, one replay.
+
+    Parameters
+    ----------
+    store : Store
+    clock : callable
+    about : Row
+        Of the table `sessions`.
+    rows : sequence of Row
+        All of its steps, in order.
+
+    Attributes
+    ----------
+    id, owner : str
+    page : dict
+        What `Interactions.create` was given for the page alone.
+    screen : Screen
+        What the person looks at now; after an answer, the screen that follows.
+    """
+
+    def __init__(
+        self, store: Store, clock: Callable[[], float], about: Row[Any], rows: Sequence[Row[Any]]
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._settings: dict[str, Any] = about.settings
+        self._rows = rows
+        self.id: str = about.id
+        self.owner: str = about.owner
+        self.page: dict[str, Any] = dict(about.settings.get("page", {}))
+        self.screen = _screen_of(rows[-1])
+
+    @cached_property
+    def session(self) -> Session:
+        """The session itself, rebuilt; changing it changes nothing in the database."""
+        pool = self._store.pools.of_session(self.screen.pool_id)
+        return rebuild(pool, self._settings, *fold(self._rows), self.screen.candidates)
+
+    def candidates_at(self, step: int) -> tuple[int, ...]:
+        """Return what was on a screen, in the order on the page.
+
+        Raises
+        ------
+        ConflictError
+            If the screen was not reached yet.
+        """
+        return tuple(_reached(self._rows, step).shown)
+
+    def answer(
+        self,
+        step: int,
+        response: UserResponse,
+        *,
+        milliseconds: int | None = None,
+        also: Callable[[Connection, Screen], None] | None = None,
+    ) -> Screen:
+        """Record what the person did on a screen, and return the screen that follows.
+
+        Doing the same again changes nothing and returns the same screen.
+
+        Parameters
+        ----------
+        step : int
+            The screen that it was done on.
+        response : UserResponse
+        milliseconds : int, optional
+            How long it took, as the page measured it.
+        also : callable, optional
+            Called with the open connection and the next screen, to write more in the same
+            transaction; not called when the step was answered before.
+
+        Raises
+        ------
+        ConflictError
+            If the step was answered otherwise, or was not reached yet.
+        AnswerError, SessionStateError
+            If it does not fit what was shown. Nothing has changed.
+        """
+        if (row := _following(self._rows, step, response)) is not None:
+            return _screen_of(row)
+        answer = apply(self.session, response, self._rows[step].shown)
+        following = _screen(self.session, self.id, self._rows[step].view["pool_id"], step + 1)
+        record: dict[str, Any] = {"request": response.request()}
+        record |= {} if answer is None else {"answer": answer}
+        return self._write(response, record, milliseconds, following, also)
+
+    def grow(self, step: int, pool: Pool) -> Screen:
+        """Go on with a larger pool, and return the screen that follows.
+
+        It takes the place of an answer to a screen that has none, so that a person who is looking
+        at that screen can no longer answer it: grow right after an answer, before its next screen
+        is sent. What was answered stays. Doing the same again changes nothing and returns the same
+        screen.
+
+        Parameters
+        ----------
+        step : int
+            The screen that waits for an answer.
+        pool : Pool
+            The session's pool with more candidates behind, such as `session.pool` after
+            `useralign.pooling.grow.Growth.join`; stored in the same transaction.
+
+        Raises
+        ------
+        ConflictError
+            If the step was answered otherwise, or was not reached yet.
+        PoolError
+            If a candidate was lost, changed or moved. Nothing has changed.
+        """
+        response = UserResponse("growth", text=pool.fingerprint)
+        if (row := _following(self._rows, step, response)) is not None:
+            return _screen_of(row)
+        present = self._store.pools.of_session(self._rows[step].view["pool_id"])
+        pool_row, pictures = grown_row(present, pool, self.owner)
+        session = rebuild(pool, self._settings, *fold(self._rows))
+        following = _screen(session, self.id, str(pool_row["id"]), step + 1)
+        record = {"request": response.request(), "pool": pool_row["id"]}
+
+        def insert_grown(connection: Connection, _: Screen) -> None:
+            insert_pool(connection, pool_row, pictures)
+
+        screen = self._write(response, record, None, following, insert_grown)
+        self.__dict__.pop("session", None)
+        return screen
 
     def _write(
         self,
-        about: Row[Any],
-        told: Told,
-        values: Mapping[str, Any],
+        response: UserResponse,
+        record: Mapping[str, Any],
+        milliseconds: int | None,
         following: Screen,
         also: Callable[[Connection, Screen], None] | None,
     ) -> Screen:
         """Complete a step and begin the next, in one transaction; or find that it was done."""
         step, now = following.step - 1, self._clock()
+        values = {"kind": response.kind, "told": record, "milliseconds": milliseconds}
         with self._store.writing() as connection:
-            if _complete(connection, about.id, step, {**values, "answered": now}):
+            if _complete(connection, self.id, step, {**values, "answered": now}):
                 connection.execute(insert(steps).values(_row_of(following, now)))
                 if also is not None:
                     also(connection, following)
+                self.screen = following
                 return following
-            rows = connection.execute(_steps_of(about.id)).all()
-        known = _answered(rows, step, told)
-        if known is None:  # deleted meanwhile
+            self._rows = connection.execute(_steps_of(self.id)).all()
+        if not self._rows:  # deleted meanwhile
             raise NotFoundError("there is no such session")
-        return _screen_of(known, about)
-
-    def _rebuilt(self, about: Row[Any], rows: Sequence[Row[Any]]) -> Session:
-        answers, stopped = fold(rows)
-        pool: Pool = self._store.pools.of_session(rows[-1].view["pool_id"])
-        return rebuild(pool, about.settings, answers, stopped, rows[-1].shown)
+        self.__dict__.pop("session", None)
+        self.screen = _screen_of(self._rows[-1])
+        row = _following(self._rows, step, response)
+        assert row is not None  # noqa: S101 - it was not ours to complete, so it is answered
+        return _screen_of(row)
 
 
 def _about(connection: Connection, session_id: str, owner: str) -> Row[Any]:
-    mine = select(sessions).where(sessions.c.id == session_id, sessions.c.owner == owner)
-    row = connection.execute(mine).first()
+    own = select(sessions).where(sessions.c.id == session_id, sessions.c.owner == owner)
+    row = connection.execute(own).first()
     if row is None:
         raise NotFoundError("there is no such session")
     return row
@@ -316,12 +431,12 @@ def _reached(rows: Sequence[Row[Any]], step: int) -> Row[Any]:
     return rows[step]
 
 
-def _answered(rows: Sequence[Row[Any]], step: int, told: Told) -> Row[Any] | None:
+def _following(rows: Sequence[Row[Any]], step: int, response: UserResponse) -> Row[Any] | None:
     """Return the row after a step if it was answered in this way; None if it awaits an answer."""
     row = _reached(rows, step)
     if row.kind is None:
         return None
-    if row.told.get("request") != told.request():
+    if row.told.get("request") != response.request():
         raise ConflictError(
             f"screen {step} was answered already, and otherwise; the current one is {len(rows) - 1}"
         )
@@ -331,20 +446,25 @@ def _answered(rows: Sequence[Row[Any]], step: int, told: Told) -> Row[Any] | Non
 def _complete(
     connection: Connection, session_id: str, step: int, values: Mapping[str, Any]
 ) -> bool:
-    """Write an answer to a step that has none; tell whether it was still without."""
-    here = (steps.c.session_id == session_id) & (steps.c.number == step) & steps.c.kind.is_(None)
-    return connection.execute(update(steps).where(here).values(values)).rowcount == 1
+    """Write an answer to a step that has none; return whether it had none."""
+    open_ = (steps.c.session_id == session_id) & (steps.c.number == step) & steps.c.kind.is_(None)
+    return connection.execute(update(steps).where(open_).values(values)).rowcount == 1
+
+
+def _summary(row: Row[Any, Any, Any, Any]) -> SessionSummary:
+    finished = row.view["finished"] is not None
+    return SessionSummary(row.id, row.question, row.created, row.view["cost"], finished)
 
 
 def _screen(session: Session, session_id: str, pool_id: str, step: int) -> Screen:
-    asked = session.ask()
-    places = () if asked is None else tuple(c.index for c in asked.candidates)
+    comparison = session.ask()
+    candidates = () if comparison is None else tuple(c.index for c in comparison.candidates)
     sure = session.confidence
     return Screen(
         session_id,
         pool_id,
         step,
-        tuple(sides(places, session.seed, step)),
+        tuple(sides(candidates, session.seed, step)),
         bound=session.bound,
         cost=session.cost,
         viable=len(session.viable),
@@ -355,18 +475,148 @@ def _screen(session: Session, session_id: str, pool_id: str, step: int) -> Scree
 
 
 def _row_of(screen: Screen, now: float) -> dict[str, Any]:
-    told = ("pool_id", "bound", "cost", "viable", "best", "finished", "sure")
     return {
         "session_id": screen.session_id,
         "number": screen.step,
-        "shown": list(screen.shown),
-        "view": {name: getattr(screen, name) for name in told},
+        "shown": list(screen.candidates),
+        "view": {name: getattr(screen, name) for name in VIEW_FIELDS},
         "asked": now,
     }
 
 
-def _screen_of(row: Row[Any] | None, about: Row[Any]) -> Screen:
-    if row is None:
-        raise NotFoundError("there is no such session")
+def _screen_of(row: Row[Any]) -> Screen:
     view = {**row.view, "sure": row.view["sure"] and tuple(row.view["sure"])}
-    return Screen(session_id=about.id, step=row.number, shown=tuple(row.shown), **view)
+    return Screen(session_id=row.session_id, step=row.number, candidates=tuple(row.shown), **view)
+
+
+def fold(rows: Iterable[Row[Any]]) -> tuple[list[Any], bool]:
+    """Return what is in force after some answered steps.
+
+    Returns
+    -------
+    answers : list
+        As a session saves them.
+    stopped : bool
+        Whether the person ended it.
+    """
+    answers: list[Any] = []
+    stopped = False
+    for row in rows:
+        if row.kind == "stop":
+            stopped = True
+        elif row.kind == "undo" and stopped:
+            stopped = False
+        elif row.kind == "undo":
+            answers.pop()
+        elif row.kind not in (None, "growth"):
+            answers.append(row.told["answer"])
+    return answers, stopped
+
+
+def rebuild(
+    pool: Pool,
+    settings: Mapping[str, Any],
+    answers: Sequence[Any],
+    stopped: bool,
+    candidates: Sequence[int] = (),
+) -> Session:
+    """Return the session that these answers lead to.
+
+    Parameters
+    ----------
+    pool : Pool
+    settings : mapping
+        What `_settings_of` returned when it began.
+    answers : sequence
+        As a session saves them.
+    stopped : bool
+    candidates : sequence of int
+        What is on the person's screen; it stays there even if a newer version of the method
+        would ask something else.
+    """
+    about = {"fingerprint": pool.fingerprint, "question": pool.question}
+    state = {**settings, "format": FORMAT, "pool": about}
+    state |= {"answers": list(answers), "stopped": stopped, "asked": list(candidates)}
+    return Session.from_dict(pool, state)
+
+
+def _settings_of(session: Session) -> dict[str, Any]:
+    """Return all that a session is, but for its pool and its answers."""
+    state = session.to_dict()
+    return {key: state[key] for key in state.keys() - {"format", "pool", "answers", "stopped"}}
+
+
+def apply(session: Session, response: UserResponse, candidates: Sequence[int]) -> Any:
+    """Apply a response to a session, and return the answer as a session saves it.
+
+    Parameters
+    ----------
+    session : Session
+        Changed, unless an error is raised.
+    response : UserResponse
+    candidates : sequence of int
+        What was on the page, in its order.
+
+    Returns
+    -------
+    list, dict or None
+        None for an undo and a stop, which are no answers.
+
+    Raises
+    ------
+    AnswerError
+        If it does not fit what was shown.
+    SessionStateError
+        If it came out of turn.
+    """
+    session.ask()
+    if response.kind == "undo":
+        session.undo()
+        return None
+    if response.kind == "stop":
+        session.stop()
+        return None
+    if response.kind == "remark":
+        session.remark(response.text, np.asarray(response.direction))
+    else:
+        _answer(session, response, candidates)
+    return session.answers[-1].to_data()
+
+
+def _answer(session: Session, response: UserResponse, candidates: Sequence[int]) -> None:
+    if response.kind == "choice":
+        session.tell(_index(response.position, candidates))
+    elif response.kind == "ranking":
+        session.rank([_index(position, candidates) for position in response.order])
+    elif response.kind == "equal":
+        session.equal()
+    elif response.kind == "neither":
+        session.neither()
+    elif response.kind == "skip":
+        session.skip()
+    else:
+        raise AnswerError(
+            f"an answer cannot be {response.kind!r}; expected choice, ranking, equal, neither, "
+            "skip, remark, undo or stop"
+        )
+
+
+def _index(position: int | None, candidates: Sequence[int]) -> int:
+    if position is None or not 0 <= position < len(candidates):
+        raise AnswerError(
+            f"the answer names place {position!r} of the page, which shows {len(candidates)}"
+        )
+    return candidates[position]
+
+
+def sides(candidates: Sequence[int], seed: int, step: int) -> list[int]:
+    """Return the candidates in the order they stand on the page: a function of seed and step.
+
+    Of two steps in a row, one shows the method's first candidate on the left and the other on
+    the right, so that over a session the sides are as even as they can be.
+    """
+    if len(candidates) == 2:
+        flipped = np.random.default_rng([seed, _SIDES, step // 2]).integers(2) == step % 2
+        return list(candidates[::-1]) if flipped else list(candidates)
+    order = np.random.default_rng([seed, _SIDES, step]).permutation(len(candidates))
+    return [candidates[int(k)] for k in order]

@@ -109,34 +109,33 @@ def _decoded(content: bytes, name: str) -> Any:
     return picture
 
 
-def keep(connection: Connection, pictures: Sequence[Media]) -> None:
-    """Write those pictures that are not kept yet."""
+def insert_missing(connection: Connection, pictures: Sequence[Media]) -> None:
+    """Write those pictures that the database does not have."""
     if pictures:
         _take_turns(connection)
     for picture in pictures:
-        known = connection.execute(select(media.c.id).where(media.c.id == picture.id)).first()
-        if known is None:
+        present = connection.execute(select(media.c.id).where(media.c.id == picture.id)).first()
+        if present is None:
             row = {name: getattr(picture, name) for name in Media.__slots__}
             connection.execute(insert(media).values(row))
 
 
-def shown_in(connection: Connection, which: ColumnElement[bool]) -> set[str]:
+def pictures_of(connection: Connection, which: ColumnElement[bool]) -> set[str]:
     """Return the ids of the pictures in some pools."""
-    chosen = select(pools.c.data).where(pools.c.kind == "image", which)
-    found: set[object] = set()
-    for (data,) in connection.execute(chosen):
+    ids: set[object] = set()
+    for (data,) in connection.execute(select(pools.c.data).where(pools.c.kind == "image", which)):
         pool = json.loads(data)
-        every = [*pool["candidates"], pool.get("baseline") or {}]
-        found |= {candidate.get("meta", {}).get("media") for candidate in every}
-    return {media_id for media_id in found if isinstance(media_id, str)}
+        candidates = [*pool["candidates"], pool.get("baseline") or {}]
+        ids |= {candidate.get("meta", {}).get("media") for candidate in candidates}
+    return {media_id for media_id in ids if isinstance(media_id, str)}
 
 
-def drop_unused(connection: Connection, ids: Iterable[str]) -> None:
+def delete_unused(connection: Connection, ids: Iterable[str]) -> None:
     """Delete those of some pictures that are in no pool any more."""
-    wanted = sorted(ids)
-    if wanted:
+    candidates = sorted(ids)
+    if candidates:
         _take_turns(connection)
-    for media_id in wanted:
+    for media_id in candidates:
         used = exists().where(
             pools.c.kind == "image", pools.c.data.contains(media_id, autoescape=True)
         )
@@ -149,7 +148,7 @@ def _take_turns(connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
 
-class MediaShelf:
+class Pictures:
     """The pictures of a database.
 
     Parameters

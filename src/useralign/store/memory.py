@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import func, select
 
-from useralign.store.replay import fold
+from useralign.store.interactions import fold
 from useralign.store.schema import participants, persons, sessions, steps
 
 if TYPE_CHECKING:

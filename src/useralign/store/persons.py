@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, insert, select, update
 
 from useralign.store import media
-from useralign.store.growing import GROWN
+from useralign.store.pools import GROWN
 from useralign.store.schema import makings, persons, pools, sessions
 
 if TYPE_CHECKING:
@@ -72,20 +72,26 @@ class Persons:
             values = {"remember": remember, "share": share}
             connection.execute(update(persons).where(here).values(**values))
 
+    def others_share(self, person_id: str) -> bool:
+        """Return whether anybody else lets others profit from their answers."""
+        others = select(persons.c.id).where(persons.c.share, persons.c.id != person_id).limit(1)
+        with self._database.reading() as connection:
+            return connection.execute(others).first() is not None
+
     def forget(self, person_id: str) -> None:
         """Delete someone with all their sessions, pools, and pictures that nobody else has."""
         with self._database.writing() as connection:
-            pictures = media.shown_in(connection, pools.c.owner == person_id)
+            pictures = media.pictures_of(connection, pools.c.owner == person_id)
             for table in (makings, sessions, pools):
                 connection.execute(delete(table).where(table.c.owner == person_id))
-            media.drop_unused(connection, pictures)
+            media.delete_unused(connection, pictures)
             connection.execute(delete(persons).where(persons.c.id == person_id))
 
     def forget_sessions(self, person_id: str) -> None:
         """Delete all sessions of someone, and the pools that have grown in them."""
         with self._database.writing() as connection:
             grown = (pools.c.owner == person_id) & pools.c.fingerprint.startswith(GROWN)
-            pictures = media.shown_in(connection, grown)
+            pictures = media.pictures_of(connection, grown)
             connection.execute(delete(sessions).where(sessions.c.owner == person_id))
             connection.execute(delete(pools).where(grown))
-            media.drop_unused(connection, pictures)
+            media.delete_unused(connection, pictures)

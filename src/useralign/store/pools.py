@@ -1,4 +1,4 @@
-"""Pools in the database."""
+"""Pools in the database, and pools that have grown in a session."""
 
 from __future__ import annotations
 
@@ -8,21 +8,25 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, or_, select
+import numpy as np
+from sqlalchemy import delete, insert, or_, select
 
-from useralign.errors import NotFoundError
+from useralign.errors import NotFoundError, PoolError
 from useralign.pool import Pool
 from useralign.store import media
-from useralign.store.schema import pools
-from useralign.store.tokens import token
+from useralign.store.keys import token
+from useralign.store.schema import pools, sessions
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from collections.abc import Iterable
+
+    from sqlalchemy import Connection, Row
 
     from useralign.pool import Candidate
     from useralign.store.database import Database
 
-_KEPT = 64  # pools are the same for ever, so that keeping them needs no care
+GROWN = "grown:"  # how the fingerprint of a grown pool begins
+_CACHED = 64  # a stored pool never changes, so that a cached one is never stale
 
 
 class Pools:
@@ -35,10 +39,10 @@ class Pools:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._read = lru_cache(maxsize=_KEPT)(self._load)
+        self._read = lru_cache(maxsize=_CACHED)(self._load)
 
     def add(self, pool: Pool, owner: str | None = None) -> str:
-        """Keep a pool and return its id; the same pool of the same owner is kept once.
+        """Store a pool and return its id; the same pool of the same owner is stored once.
 
         Parameters
         ----------
@@ -48,15 +52,15 @@ class Pools:
             Who may see it; None is everybody.
         """
         with self._database.reading() as connection:
-            known = _find(connection, pool.fingerprint, owner)
-        if known is not None:
-            return known
+            pool_id = _find(connection, pool.fingerprint, owner)
+        if pool_id is not None:
+            return pool_id
         row, pictures = row_of(pool, owner)
         with self._database.writing() as connection:
-            known = _find(connection, pool.fingerprint, owner)
-            if known is not None:
-                return known
-            keep(connection, row, pictures)
+            pool_id = _find(connection, pool.fingerprint, owner)
+            if pool_id is not None:
+                return pool_id
+            insert_pool(connection, row, pictures)
             return str(row["id"])
 
     def get(self, pool_id: str, owner: str | None = None) -> Pool:
@@ -67,15 +71,15 @@ class Pools:
         NotFoundError
             If there is none of that id, or it is somebody else's.
         """
-        mine = or_(pools.c.owner.is_(None), pools.c.owner == owner)
+        readable = or_(pools.c.owner.is_(None), pools.c.owner == owner)
         with self._database.reading() as connection:
-            found = connection.execute(select(pools.c.id).where(pools.c.id == pool_id, mine))
-            if found.first() is None:
+            hits = connection.execute(select(pools.c.id).where(pools.c.id == pool_id, readable))
+            if hits.first() is None:
                 raise NotFoundError("there is no such pool")
         return self._read(pool_id)
 
     def of_session(self, pool_id: str) -> Pool:
-        """Return the pool of a session that was already shown to be the owner's."""
+        """Return the pool of a session whose owner was checked already."""
         return self._read(pool_id)
 
     def _load(self, pool_id: str) -> Pool:
@@ -88,44 +92,108 @@ class Pools:
 
 def row_of(pool: Pool, owner: str | None) -> tuple[dict[str, Any], list[media.Media]]:
     """Return a pool as a new row of the table, and the pictures that go with it."""
-    kept, pictures = _with_media(pool)
+    stored, pictures = _with_media(pool)
     row = {
         "id": token(),
         "owner": owner,
         "fingerprint": pool.fingerprint,
-        "kind": "image" if any("media" in c.meta for c in kept.candidates) else "text",
+        "kind": "image" if any("media" in c.meta for c in stored.candidates) else "text",
         "question": pool.question,
-        "data": json.dumps(kept.to_dict(), ensure_ascii=False),
+        "data": json.dumps(stored.to_dict(), ensure_ascii=False),
         "created": time.time(),
     }
     return row, pictures
 
 
-def keep(connection: Connection, row: dict[str, Any], pictures: list[media.Media]) -> None:
+def insert_pool(connection: Connection, row: dict[str, Any], pictures: list[media.Media]) -> None:
     """Write what `row_of` returned, in a transaction that is open."""
-    media.keep(connection, pictures)
+    media.insert_missing(connection, pictures)
     connection.execute(insert(pools).values(row))
 
 
 def _find(connection: Connection, fingerprint: str, owner: str | None) -> str | None:
     same = pools.c.owner.is_(None) if owner is None else pools.c.owner == owner
-    chosen = select(pools.c.id).where(pools.c.fingerprint == fingerprint, same)
-    return connection.execute(chosen).scalar()
+    hits = select(pools.c.id).where(pools.c.fingerprint == fingerprint, same)
+    return connection.execute(hits).scalar()
 
 
 def _with_media(pool: Pool) -> tuple[Pool, list[media.Media]]:
     """Return the pool with its picture files replaced by ids, and the pictures."""
     pictures: dict[str, media.Media] = {}
 
-    def kept(candidate: Candidate) -> Candidate:
+    def stored(candidate: Candidate) -> Candidate:
         if candidate.image is None:
             return candidate
         picture = media.read(candidate.image)
         pictures[picture.id] = picture
         return replace(candidate, image=None, meta={**candidate.meta, "media": picture.id})
 
-    candidates = [kept(candidate) for candidate in pool.candidates]
-    baseline = None if pool.baseline is None else kept(pool.baseline)
+    candidates = [stored(candidate) for candidate in pool.candidates]
+    baseline = None if pool.baseline is None else stored(pool.baseline)
     if not pictures:
         return pool, []
     return pool.with_candidates(candidates, baseline), list(pictures.values())
+
+
+def grown_row(present: Pool, grown: Pool, owner: str) -> tuple[dict[str, Any], list[media.Media]]:
+    """Check a grown pool, and return it as a new row with the pictures that go with it.
+
+    Its fingerprint is set apart: it belongs to one session and goes with it, so that nobody who
+    adds an equal pool gets this one.
+
+    Parameters
+    ----------
+    present : Pool
+        The session's pool so far.
+    grown : Pool
+        The same with more candidates behind.
+    owner : str
+
+    Raises
+    ------
+    PoolError
+        If a candidate was lost, changed or moved, or the question is another.
+    """
+    _check_grown(present, grown)
+    row, pictures = row_of(grown, owner)
+    return row | {"fingerprint": f"{GROWN}{row['fingerprint']}"}, pictures
+
+
+def _check_grown(present: Pool, grown: Pool) -> None:
+    """Raise PoolError unless one pool is the other with more candidates behind."""
+    size = len(present)
+    fixed = ("question", "normalise", "embedder", "dimension")
+    if changed := [name for name in fixed if getattr(present, name) != getattr(grown, name)]:
+        raise PoolError(f"a pool cannot grow into one with another {changed[0]}")
+    if len(grown) < size:
+        raise PoolError(f"a pool of {size} candidates cannot grow into one of {len(grown)}")
+    for index in range(size):
+        if _identity(present[index]) != _identity(grown[index]):
+            raise PoolError(
+                f"candidate {index} of the grown pool is another than before; those there keep "
+                "their places, and new ones stand behind them"
+            )
+    if not np.array_equal(present.raw_features, grown.raw_features[:size]):
+        raise PoolError("the features of candidates must stay when a pool grows")
+    labels = [candidate.label for candidate in grown]
+    if len(set(labels)) < len(labels):
+        raise PoolError("the grown pool has two candidates of one id")
+
+
+def forget_grown(connection: Connection, rows: Iterable[Row[Any]], owner: str) -> None:
+    """Delete the pools that a session has grown to, unless another session began with one.
+
+    Their prompts hold what the person liked.
+    """
+    grown = [row.told["pool"] for row in rows if row.kind == "growth"]
+    if grown:
+        own = (pools.c.id.in_(grown)) & (pools.c.owner == owner)
+        unused = own & pools.c.id.not_in(select(sessions.c.pool_id))
+        pictures = media.pictures_of(connection, unused)
+        connection.execute(delete(pools).where(unused))
+        media.delete_unused(connection, pictures)
+
+
+def _identity(candidate: Candidate) -> tuple[Any, ...]:
+    """Return what identifies a candidate; a picture by its id in the database."""
+    return candidate.text, candidate.image, candidate.label, candidate.meta.get("media")

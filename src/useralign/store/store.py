@@ -1,15 +1,16 @@
-"""A store: one database with all that is kept in it."""
+"""A store: one database with all that is in it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from useralign.store.database import Database, default_url
-from useralign.store.media import MediaShelf
+from useralign.store.keys import ApiKeys
+from useralign.store.media import Pictures
 from useralign.store.migrate import migrate
 from useralign.store.persons import Persons
+from useralign.store.pool_jobs import PoolJobs
 from useralign.store.pools import Pools
-from useralign.store.wiping import rinse, wipe
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Store:
-    """What is kept between requests and restarts.
+    """What outlives requests and restarts.
 
     Parameters
     ----------
@@ -28,8 +29,10 @@ class Store:
     Attributes
     ----------
     pools : Pools
-    media : MediaShelf
+    pool_jobs : PoolJobs
+    media : Pictures
     persons : Persons
+    keys : ApiKeys
     """
 
     def __init__(self, database: Database) -> None:
@@ -40,8 +43,10 @@ class Store:
             database.close()
             raise
         self.pools = Pools(database)
-        self.media = MediaShelf(database)
+        self.pool_jobs = PoolJobs(database)
+        self.media = Pictures(database)
         self.persons = Persons(database)
+        self.keys = ApiKeys(database)
 
     def __repr__(self) -> str:
         return f"Store({self.database.url.render_as_string()})"
@@ -55,12 +60,12 @@ class Store:
         return self.database.writing()
 
     def wipe(self) -> None:
-        """Take what was deleted out of the files, too; needs a moment alone."""
-        wipe(self.database)
+        """Remove deleted data from the files, too; see `Database.wipe`."""
+        self.database.wipe()
 
     def rinse(self) -> bool:
-        """Take what was deleted out of the files as far as that takes no time."""
-        return rinse(self.database)
+        """Remove deleted data from the files as far as that takes no time."""
+        return self.database.rinse()
 
     def close(self) -> None:
         """Let go of all connections."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, insert, select, update
 
 from useralign.errors import AnswerError, ConflictError, NotFoundError
-from useralign.store import Interactions, Screen, Told, digest
+from useralign.store import Interactions, Screen, UserResponse, digest
 from useralign.store.schema import matchups, participants, stages, steps
 from useralign.study import assignment, flow
 from useralign.study.participants import find
@@ -207,7 +207,7 @@ class Desk:
             else:
                 self._evaluate(connection, who)
 
-        told = Told("choice", position=position)
+        told = UserResponse("choice", position=position)
         session_id = who.session_id or ""
         self._live.answer(session_id, who.id, step, told, milliseconds=milliseconds, also=also)
 

@@ -98,7 +98,7 @@ def view_of(
     known = (study, who, who.stage, asked.text, persona)
     if screen is not None:
         budget = study.design.domain(who.assignment.domain).budget
-        left, right = (_option(pool[place]) for place in screen.shown)
+        left, right = (_option(pool[place]) for place in screen.candidates)
         return View(*known, screen.step, screen.cost + 1, budget, (left, right))
     due = next((row for row in rows if row.chosen is None), None)
     if who.stage == flow.EVALUATION and due is not None:

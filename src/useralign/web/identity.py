@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 
 from useralign.store import digest, token
@@ -25,7 +26,14 @@ COOKIE = "useralign"
 YEAR = 365 * 24 * 3600
 FIELD = "form_token"  # in a form
 HEADER = "x-form-token"  # sent by a script
+# The owner of what is made on this machine without a key. Not the digest of anything, so that no
+# cookie or key can stand for it.
+LOCAL = "this machine"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
+_scheme = HTTPBearer(
+    auto_error=False,
+    description="A key made by `useralign serve keys add NAME`. Not needed on the machine itself.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +67,12 @@ def visitor(request: Request) -> Visitor:
 
     The same object for the whole of a request.
     """
-    known: Visitor | None = getattr(request.state, "visitor", None)
-    if known is None:
-        held = request.cookies.get(COOKIE, "")
-        known = Visitor(held, False) if _TOKEN.fullmatch(held) else Visitor(token(), True)
-        request.state.visitor = known
-    return known
+    who: Visitor | None = getattr(request.state, "visitor", None)
+    if who is None:
+        cookie = request.cookies.get(COOKIE, "")
+        who = Visitor(cookie, False) if _TOKEN.fullmatch(cookie) else Visitor(token(), True)
+        request.state.visitor = who
+    return who
 
 
 def set_cookie(request: Request, response: Response, value: str, name: str = COOKIE) -> None:
@@ -96,10 +104,10 @@ async def check_form_token(request: Request, secret: str) -> None:
     HTTPException
         403.
     """
-    given = request.headers.get(HEADER)
-    if given is None:
-        given = str((await request.form()).get(FIELD, ""))
-    if not hmac.compare_digest(given.encode(), form_token(secret).encode()):
+    sent = request.headers.get(HEADER)
+    if sent is None:
+        sent = str((await request.form()).get(FIELD, ""))
+    if not hmac.compare_digest(sent.encode(), form_token(secret).encode()):
         raise HTTPException(
             403,
             "This form has grown old, or your browser does not keep cookies for this site.",
@@ -115,3 +123,33 @@ async def _protected(request: Request) -> Visitor:
 
 
 Here = Annotated[Visitor, Depends(_protected)]
+
+
+def _caller(request: Request, _: Annotated[object, Depends(_scheme)]) -> str:
+    """Return the owner of what the caller makes.
+
+    Raises
+    ------
+    HTTPException
+        401, without a key where one is needed, or with one that is not ours; 429 after too many.
+    """
+    state = request.app.state
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    if not scheme and state.settings.loopback:
+        return LOCAL
+    if scheme.lower() == "bearer" and key.strip():
+        visitor = state.limits.visitor(request)
+        state.limits.tries.check(visitor)
+        owner: str | None = state.store.keys.owner_of(key.strip())
+        if owner is not None:
+            return owner
+        state.limits.tries.take(visitor)
+    raise HTTPException(
+        401,
+        "A key is needed: send the header `Authorization: Bearer KEY`. Keys are made on the "
+        "server with `useralign serve keys add NAME`.",
+        {"WWW-Authenticate": 'Bearer realm="useralign"'},
+    )
+
+
+Caller = Annotated[str, Depends(_caller)]

@@ -1,8 +1,9 @@
 """How fast someone may do something. A limit refuses before anything is stored, never after.
 
-Counters live in the memory of one process: with several workers the limit is that of each. They
-are keyed by who is signed in or, where nobody is, by a keyed hash of the network address under a
-key that is drawn at start and never written down.
+Counters are those of the library `limits`, by default in the memory of one process: with several
+workers the limit is that of each, unless they share a storage. They are keyed by who is signed in
+or, where nobody is, by a keyed hash of the network address under a key that is drawn at start and
+never written down.
 """
 
 from __future__ import annotations
@@ -15,85 +16,74 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from limits import RateLimitItemPerSecond
+from limits.storage import MemoryStorage
+from limits.strategies import SlidingWindowCounterRateLimiter
 from starlette.exceptions import HTTPException
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from limits.storage import Storage
     from starlette.requests import Request
 
     from useralign.web.settings import Settings
 
-MOST_KEYS = 20_000
-
 
 class Limiter:
-    """A bucket of permissions for each key, refilled at a steady rate.
+    """So many per key in a window of time that slides.
 
     Parameters
     ----------
     per_second : float
-        How many permissions flow in.
+        How many are let through in the long run.
     burst : int
-        How many a full bucket holds.
+        How many at once: the window is as long as these take in the long run.
     what : str
         What is limited, for the message.
-    clock : callable
-        Returns a time in seconds that never goes back.
+    storage : Storage
+        Where the counters are.
     """
 
-    def __init__(
-        self,
-        per_second: float,
-        burst: int,
-        what: str,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._rate = per_second
-        self._burst = float(max(1, burst))
+    def __init__(self, per_second: float, burst: int, what: str, storage: Storage) -> None:
+        seconds = math.ceil(max(1, burst) / per_second)
+        amount = max(1, burst, round(per_second * seconds))
+        self._item = RateLimitItemPerSecond(amount, seconds, namespace=what)
+        self._window = SlidingWindowCounterRateLimiter(storage)
         self._what = what
-        self._clock = clock
-        self._buckets: dict[str, tuple[float, float]] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # counters in memory are not safe between threads
 
     def take(self, key: str) -> None:
-        """Use one permission.
+        """Count one.
 
         Raises
         ------
         HTTPException
-            429 with Retry-After, if there is none left.
+            429 with Retry-After, if it is one too many.
         """
-        self.check(key)
         with self._lock:
-            self._buckets[key] = (self._level(key) - 1.0, self._clock())
+            if not self._window.hit(self._item, key):
+                raise self._refusal(key)
 
     def check(self, key: str) -> None:
-        """Raise as `take` does if there is no permission left, but use none."""
+        """Raise as `take` does if one more would be too many, but count none."""
         with self._lock:
-            if len(self._buckets) > MOST_KEYS:
-                self._forget_full()
-            level = self._level(key)
-        if level < 1.0:
-            wait = math.ceil((1.0 - level) / self._rate) if self._rate > 0 else 3600
-            raise HTTPException(
-                429,
-                f"Too many {self._what} at once. Try again in {wait} s.",
-                {"Retry-After": str(wait)},
-            )
+            if not self._window.test(self._item, key):
+                raise self._refusal(key)
 
-    def _level(self, key: str) -> float:
-        level, at = self._buckets.get(key, (self._burst, self._clock()))
-        return min(self._burst, level + (self._clock() - at) * self._rate)
-
-    def _forget_full(self) -> None:
-        self._buckets = {
-            key: value for key, value in self._buckets.items() if self._level(key) < self._burst
-        }
+    def _refusal(self, key: str) -> HTTPException:
+        reset = self._window.get_window_stats(self._item, key).reset_time
+        wait = max(1, math.ceil(reset - time.time()))
+        detail = f"Too many {self._what} at once. Try again in {wait} s."
+        return HTTPException(429, detail, {"Retry-After": str(wait)})
 
 
 class Limits:
     """All limits of one application.
+
+    Parameters
+    ----------
+    settings : Settings
+    storage : Storage, optional
+        Where the counters are; in the memory of this process when not given.
 
     Attributes
     ----------
@@ -105,16 +95,17 @@ class Limits:
         Wrong keys and passwords, per visitor: `check` before looking, `take` when it was wrong.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, storage: Storage | None = None) -> None:
+        storage = storage or MemoryStorage()
         minute, hour = 60.0, 3600.0
         self.answers = Limiter(
-            settings.answers_per_minute / minute, settings.answers_at_once, "answers"
+            settings.answers_per_minute / minute, settings.answers_at_once, "answers", storage
         )
         self.asks = Limiter(
-            settings.asks_per_hour / hour, round(settings.asks_per_hour), "questions"
+            settings.asks_per_hour / hour, round(settings.asks_per_hour), "questions", storage
         )
         self.tries = Limiter(
-            settings.tries_per_minute / minute, round(settings.tries_per_minute), "tries"
+            settings.tries_per_minute / minute, round(settings.tries_per_minute), "tries", storage
         )
         self._key = secrets.token_bytes(32)
         self._trust_proxy = settings.trust_proxy

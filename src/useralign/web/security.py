@@ -1,14 +1,28 @@
-"""What every answer carries, and how a request from another site is told."""
+"""What stands around every request: host, origin, size, headers, and the last net for errors.
+
+The middleware is plain ASGI, so that it sees bodies as they stream in and also covers the replies
+that the framework makes itself.
+"""
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
+    from collections.abc import Callable
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from useralign.web.settings import Settings
+
+_log = logging.getLogger("useralign.web")
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
@@ -57,3 +71,111 @@ def from_here(request: Request) -> bool:
 def too_large(largest: int) -> HTTPException:
     """Return the error for a body that is too large."""
     return HTTPException(413, f"That is too large: at most {largest} bytes are taken at once.")
+
+
+class Guard:
+    """The middleware.
+
+    A handler that sets one of these headers itself keeps what it set; so a page that a crowd
+    service shows in a frame answers with its own `content-security-policy`.
+
+    Parameters
+    ----------
+    app : ASGI application
+    settings : Settings
+    respond : callable
+        Returns the response to a request that raised an error.
+    """
+
+    def __init__(
+        self, app: ASGIApp, settings: Settings, respond: Callable[[Request, Exception], Response]
+    ) -> None:
+        self._app = app
+        self._settings = settings
+        self._respond = respond
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        self._see_through_proxy(scope)
+        request = Request(scope, receive)
+        begun = False
+
+        async def answer(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                _complete(MutableHeaders(scope=message))
+            await send(message)
+
+        try:
+            self._check(request)
+            await self._app(scope, _measured(receive, self._settings.largest_body), answer)
+        except ClientDisconnect:
+            return  # nobody is there to be answered
+        except Exception as error:
+            if begun:
+                raise
+            if not isinstance(error, HTTPException):
+                _log.exception("%s %s", scope["method"], request.url.path)
+            await self._respond(request, error)(scope, receive, answer)
+
+    def _see_through_proxy(self, scope: Scope) -> None:
+        if not self._settings.trust_proxy:
+            return
+        headers = Headers(scope=scope)
+        if headers.get("x-forwarded-proto") in {"http", "https"}:
+            scope["scheme"] = headers["x-forwarded-proto"]
+        if host := headers.get("x-forwarded-host"):
+            others = [(name, value) for name, value in scope["headers"] if name != b"host"]
+            scope["headers"] = [*others, (b"host", host.encode("latin-1"))]
+
+    def _check(self, request: Request) -> None:
+        hosts = self._settings.allowed_hosts
+        if hosts and _hostname(request.headers.get("host", "")) not in hosts:
+            raise HTTPException(
+                421, "This server does not answer under that name. Use the address it printed."
+            )
+        if "\x00" in request.scope["path"]:  # no database takes it
+            raise HTTPException(404, "There is no such page.")
+        if request.method not in SAFE_METHODS and not from_here(request):
+            raise HTTPException(
+                403, "This request came from another site. Open the page here and try again."
+            )
+        length = request.headers.get("content-length", "0")
+        if length.isdigit() and int(length) > self._settings.largest_body:
+            raise too_large(self._settings.largest_body)
+
+
+def _measured(receive: Receive, largest: int) -> Receive:
+    """Count a body as it streams in; one without a length is cut off where the limit is."""
+    total = 0
+
+    async def measured() -> Message:
+        nonlocal total
+        message = await receive()
+        if message["type"] == "http.request":
+            total += len(message.get("body", b""))
+            if total > largest:
+                raise too_large(largest)
+        return message
+
+    return measured
+
+
+def _complete(headers: MutableHeaders) -> None:
+    own_policy = "content-security-policy" in headers
+    for name, value in HEADERS.items():
+        headers.setdefault(name, value)
+    if not own_policy:
+        headers["content-security-policy"] = policy()
+        headers["x-frame-options"] = "DENY"
+
+
+def _hostname(host: str) -> str | None:
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from useralign.web import markdown
+from useralign.web import rendering
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -35,41 +35,41 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_but_plain_marks_comes_out(text: str) -> None:
-    html = str(markdown.answer(text))
+    html = str(rendering.answer_html(text))
     tags = re.findall(r"<\s*/?\s*([a-zA-Z0-9]+)([^>]*)>", html)
-    assert {name for name, _ in tags} <= markdown.TAGS
+    assert {name for name, _ in tags} <= rendering.TAGS
     assert all(not rest.strip(" /") for _, rest in tags)  # no attribute at all
 
 
 def test_marks_are_kept() -> None:
-    html = str(markdown.answer("# Title\n\n**Bold** and *soft*\n\n- one\n- two\n\n`code`"))
+    html = str(rendering.answer_html("# Title\n\n**Bold** and *soft*\n\n- one\n- two\n\n`code`"))
     for tag in ("<h3>", "<strong>", "<em>", "<ul>", "<li>", "<code>"):
         assert tag in html
 
 
 def test_headings_stand_below_those_of_the_page() -> None:
-    html = str(markdown.answer("## One\n\n##### Deep\n\n# Two\n\nThree\n===\n\n> ### Quoted"))
+    html = str(rendering.answer_html("## One\n\n##### Deep\n\n# Two\n\nThree\n===\n\n> ### Quoted"))
     assert re.findall(r"<h(\d)>", html) == re.findall(r"</h(\d)>", html)
     assert re.findall(r"<h(\d)>", html) == ["3", "4", "3", "3", "4"]
 
 
 def test_links_are_shown_as_they_are_written() -> None:
-    assert "https://example.org" in markdown.answer("[here](https://example.org)")
+    assert "https://example.org" in rendering.answer_html("[here](https://example.org)")
 
 
 @pytest.mark.parametrize(
     "mark", "\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u202c\u2069\u200e\u200f\u061c"
 )
 def test_nothing_reorders_the_text(mark: str) -> None:
-    assert mark not in markdown.answer(f"pay {mark}gnp.exe")
-    assert mark not in markdown.plain(f"pay {mark}gnp.exe")
-    assert mark not in markdown.brief(f"pay {mark}gnp.exe")
+    assert mark not in rendering.answer_html(f"pay {mark}gnp.exe")
+    assert mark not in rendering.plain(f"pay {mark}gnp.exe")
+    assert mark not in rendering.brief(f"pay {mark}gnp.exe")
 
 
 def test_scripts_and_families_stay_together() -> None:
     family = "👨\u200d👩\u200d👧"
-    assert family in markdown.answer(family)
-    assert "עברית" in markdown.answer("עברית")
+    assert family in rendering.answer_html(family)
+    assert "עברית" in rendering.answer_html("עברית")
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,14 @@ def test_scripts_and_families_stay_together() -> None:
     ids=["letters", "words", "quotes", "lists", "stars", "brackets"],
 )  # fmt: skip
 def test_a_megabyte_is_cut_and_says_so(text: str) -> None:
-    html = str(markdown.answer(text))
-    assert len(html) < 10 * markdown.LONGEST
+    html = str(rendering.answer_html(text))
+    assert len(html) < 10 * rendering.LONGEST
     assert "the whole answer has" in html
     assert f"{len(text):,}" in html
 
 
 def test_a_line_is_one_line() -> None:
-    assert markdown.brief("# One\n\n**two**\tthree " + "four " * 100).startswith(
+    assert rendering.brief("# One\n\n**two**\tthree " + "four " * 100).startswith(
         "One two three four"
     )
-    assert len(markdown.brief("x " * 1000)) <= 142
+    assert len(rendering.brief("x " * 1000)) <= 142

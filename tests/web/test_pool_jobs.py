@@ -13,11 +13,10 @@ from tests.web.browser import Browser
 from useralign.errors import ModelUnavailableError
 from useralign.models.generators import Generator
 from useralign.models.generators.scripted import Scripted
-from useralign.store import Store
+from useralign.store import PoolJob, Store
 from useralign.store.schema import makings
 from useralign.web import Settings, models
 from useralign.web.app import create_app
-from useralign.web.makings import Making
 
 QUESTION = "Which bicycle should I buy?"
 WORDS = [
@@ -49,9 +48,9 @@ def app_with(store: Store, generator: Callable[[str | None], Generator]) -> Fast
     return create_app(store, Settings(generator=generator))
 
 
-def awaited(app: FastAPI, making: str, owner: str) -> Making:
+def awaited(app: FastAPI, making: str, owner: str) -> PoolJob:
     for _ in range(600):
-        found: Making = app.state.makings.get(making, owner)
+        found: PoolJob = app.state.pool_jobs.get(making, owner)
         if found.state in ("ready", "failed"):
             return found
         time.sleep(0.05)
@@ -81,7 +80,7 @@ def test_without_script_the_page_comes_again(store: Store, offered: None) -> Non
     slow = app_with(store, lambda _: Scripted(["A bicycle."], seconds=0.5))
     page = Browser(slow).begin(QUESTION, model="scripted")
     assert '<noscript><meta http-equiv="refresh"' in page.text
-    slow.state.makings.close()
+    slow.state.pool_jobs.close()
 
 
 def test_a_model_that_fails_can_be_tried_again(store: Store, offered: None) -> None:
@@ -114,7 +113,7 @@ def test_a_model_that_fails_can_be_tried_again(store: Store, offered: None) -> N
 @pytest.mark.parametrize("said", ["", "x", "same answer every time, word for word, always"])
 def test_a_model_that_says_nothing_usable(store: Store, offered: None, said: str) -> None:
     app = app_with(store, lambda _: Scripted([said]))
-    making = app.state.makings.begin("someone", {"question": QUESTION, "model": "scripted"})
+    making = app.state.pool_jobs.start("someone", {"question": QUESTION, "model": "scripted"})
     found = awaited(app, making, "someone")
     assert found.state == "failed"
     assert found.note
@@ -125,7 +124,7 @@ def test_an_error_of_ours_tells_nothing_of_our_insides(store: Store) -> None:
         raise KeyError("secret detail")
 
     app = app_with(store, generator)
-    making = app.state.makings.begin("someone", {"question": QUESTION, "model": "scripted"})
+    making = app.state.pool_jobs.start("someone", {"question": QUESTION, "model": "scripted"})
     found = awaited(app, making, "someone")
     assert found.state == "failed"
     assert "secret detail" not in found.note
@@ -133,10 +132,10 @@ def test_an_error_of_ours_tells_nothing_of_our_insides(store: Store) -> None:
 
 def test_what_a_dead_process_began_is_taken_over(store: Store, offered: None) -> None:
     dead = app_with(store, lambda _: answers())
-    dead.state.makings.close()
-    making = dead.state.makings.begin("someone", {"question": QUESTION, "model": "scripted"})
+    dead.state.pool_jobs.close()
+    making = dead.state.pool_jobs.start("someone", {"question": QUESTION, "model": "scripted"})
     alive = app_with(store, lambda _: answers())
-    assert alive.state.makings.get(making, "someone").state in ("waiting", "making")
+    assert alive.state.pool_jobs.get(making, "someone").state in ("waiting", "making")
     with store.writing() as connection:
         connection.execute(update(makings).values(updated=time.time() - 120.0))
     found = awaited(alive, making, "someone")

@@ -10,8 +10,8 @@ from fastapi import FastAPI
 from sqlalchemy import func, select
 
 from tests.web.browser import DINNER, Browser, Page
-from tests.web.test_makings import QUESTION, answers, awaited
 from tests.web.test_pages import with_pool
+from tests.web.test_pool_jobs import QUESTION, answers, awaited
 from useralign import Pool
 from useralign.store import Interactions, Store, digest
 from useralign.store.schema import sessions, steps
@@ -43,7 +43,7 @@ def rank(browser: Browser, page: Page, *places: object) -> Page:
     path = page.path.split("?")[0]
     data = {"form_token": page.token, "step": str(page.step), "told": "ranking"}
     fields = data | {"place": [str(place) for place in places]}
-    return browser._page(browser.client.post(f"{path}/answer", data=fields))
+    return browser._page(browser.client.post(path, data=fields))
 
 
 def chosen(page: Page) -> list[str]:
@@ -269,7 +269,7 @@ def test_a_session_on_new_answers_asks_for_consent_when_they_are_ready(
     begun = {"question": QUESTION, "kind": "text", "model": "scripted", "begin": wish}
     if remember:
         browser.post("/you/allow", remember="true")
-    making = app.state.makings.begin(owner_of(browser), begun)
+    making = app.state.pool_jobs.start(owner_of(browser), begun)
     ready = awaited(app, making, owner_of(browser))
     page = browser.get(f"/s/{ready.session_id}")
     assert page.text.count('name="place"') == 3

@@ -1,0 +1,108 @@
+"""Tokens that open something, the keys of the HTTP API, and what the database keeps of them.
+
+A key is shown once; the database has its hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, insert, select
+
+from useralign.errors import OptionError
+from useralign.store.schema import api_keys
+
+if TYPE_CHECKING:
+    from useralign.store.database import Database
+
+PREFIX = "ua_"
+_LONGEST_NAME = 100
+
+
+def token() -> str:
+    """Return a new token of 256 random bits, safe in addresses and cookies."""
+    return secrets.token_urlsafe(32)
+
+
+def digest(value: str) -> str:
+    """Return the hash of a token: who reads the database cannot use it."""
+    return hashlib.sha256(value.encode()).hexdigest()
+
+
+def pseudonym(value: str, key: str) -> str:
+    """Return a stable stand-in for an outside identifier, which only the key's holder can link."""
+    return hmac.new(key.encode(), value.encode(), hashlib.sha256).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key of the HTTP API, without the key itself.
+
+    Parameters
+    ----------
+    name : str
+    created : float
+        Seconds since 1970.
+    """
+
+    name: str
+    created: float
+
+
+class ApiKeys:
+    """The keys of the HTTP API.
+
+    Parameters
+    ----------
+    database : Database
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, name: str) -> str:
+        """Make a key and return it; it cannot be shown again.
+
+        Parameters
+        ----------
+        name : str
+            What the key is for; one name, one key.
+        """
+        name = name.strip()
+        if not name or len(name) > _LONGEST_NAME:
+            raise OptionError(
+                f"a key needs a name of 1 to {_LONGEST_NAME} characters, got {name!r}"
+            )
+        key = PREFIX + token()
+        with self._database.writing() as connection:
+            if connection.execute(select(api_keys.c.id).where(api_keys.c.name == name)).first():
+                raise OptionError(
+                    f"there is a key {name!r} already; remove it, or choose another name"
+                )
+            row = {"id": digest(key), "name": name, "created": time.time()}
+            connection.execute(insert(api_keys).values(row))
+        return key
+
+    def remove(self, name: str) -> bool:
+        """Delete the key of a name; return whether there was one."""
+        with self._database.writing() as connection:
+            deleted = connection.execute(delete(api_keys).where(api_keys.c.name == name))
+            return deleted.rowcount > 0
+
+    def all(self) -> list[ApiKey]:
+        """List the keys, the oldest first."""
+        with self._database.reading() as connection:
+            rows = connection.execute(select(api_keys).order_by(api_keys.c.created)).all()
+        return [ApiKey(row.name, row.created) for row in rows]
+
+    def owner_of(self, key: str) -> str | None:
+        """Return whom a key stands for, or None if it is none of ours."""
+        owner = digest(key)
+        with self._database.reading() as connection:
+            row = connection.execute(select(api_keys.c.id).where(api_keys.c.id == owner)).first()
+        return None if row is None else owner

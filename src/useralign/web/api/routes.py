@@ -1,0 +1,221 @@
+"""The routes of the HTTP API: pools, and sessions with their answers."""
+
+# ruff: noqa: TC001 - the framework reads annotations when it runs
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Request, Response
+
+from useralign.errors import AnswerError, OptionError, PoolError, UseralignError
+from useralign.pool import Candidate, Pool
+from useralign.pooling import PoolRequest, check_question, find_pool
+from useralign.store import UserResponse
+from useralign.web import form_answers
+from useralign.web import models as at_hand
+from useralign.web.api.models import (
+    MOST_NUMBERS,
+    ComparisonOut,
+    MakingOut,
+    ModelOut,
+    NewAnswer,
+    NewPool,
+    NewSession,
+    PoolOut,
+    ResultOut,
+    SessionOut,
+    comparison_out,
+    making_out,
+    pool_out,
+    result_out,
+    session_out,
+)
+from useralign.web.identity import Caller
+
+if TYPE_CHECKING:
+    from useralign.store import StoredSession
+    from useralign.web.pool_jobs import JobRunner
+
+router = APIRouter(prefix="/api")
+
+
+@router.post(
+    "/pools",
+    tags=["pools"],
+    status_code=201,
+    responses={202: {"model": MakingOut, "description": "A model is making the pool."}},
+)
+def make_a_pool(
+    request: Request, response: Response, caller: Caller, body: NewPool
+) -> PoolOut | MakingOut:
+    """Make a pool: of your own answers, at once; or of a model's, in the background."""
+    state = request.app.state
+    state.limits.asks.take(caller)
+    pool = _pool_in(body)
+    owner: str | None = caller
+    if pool is None:
+        wanted = PoolRequest(
+            check_question(body.question),
+            model=body.model,
+            size=body.size,
+            images=body.kind == "image",
+        )
+        ready = find_pool(wanted) if wanted.accepts_existing and not wanted.images else None
+        if ready is None:
+            return _start_job(request, response, caller, wanted)
+        pool, shipped = ready
+        owner = caller if shipped is None else None
+    pool_id = state.store.pools.add(pool, owner)
+    response.headers["Location"] = f"/api/pools/{pool_id}"
+    return pool_out(pool_id, state.store.pools.get(pool_id, caller))
+
+
+@router.get("/pools/{pool_id}", tags=["pools"])
+def get_a_pool(request: Request, caller: Caller, pool_id: str) -> PoolOut:
+    """Return a pool."""
+    return pool_out(pool_id, request.app.state.store.pools.get(pool_id, caller))
+
+
+@router.get("/makings/{making_id}", tags=["pools"])
+def get_a_making(request: Request, caller: Caller, making_id: str) -> MakingOut:
+    """Tell how far a pool is that a model makes."""
+    return making_out(request.app.state.pool_jobs.get(making_id, caller))
+
+
+@router.get("/models", tags=["pools"])
+def list_models(_: Caller) -> list[ModelOut]:
+    """List the models that can make answers here."""
+    return [
+        ModelOut(name=choice.name, label=choice.label, makes=sorted(choice.makes))
+        for choice in at_hand.at_hand()
+    ]
+
+
+def _start_job(request: Request, response: Response, caller: str, wanted: PoolRequest) -> MakingOut:
+    """Have a model at work on a pool."""
+    if wanted.model is not None and wanted.model not in {c.name for c in at_hand.at_hand()}:
+        raise OptionError(
+            f"the model {wanted.model!r} is not at hand; GET /api/models lists those that are"
+        )
+    jobs: JobRunner = request.app.state.pool_jobs
+    names = ("question", "kind", "model", "size")
+    job_id = jobs.start(caller, {name: getattr(wanted, name) for name in names})
+    response.status_code = 202
+    response.headers["Location"] = f"/api/makings/{job_id}"
+    return making_out(jobs.get(job_id, caller))
+
+
+def _pool_in(body: NewPool) -> Pool | None:
+    """Return the pool of the answers in a request, or None if there are none."""
+    if body.texts is not None and body.candidates is not None:
+        raise PoolError("texts and candidates were both given; expected one of them")
+    if body.texts is None and body.candidates is None and body.features is None:
+        return None
+    candidates = _candidates(body)
+    if body.features is None:
+        how = body.normalise or "unit"
+        return Pool.from_texts(
+            body.question, candidates or [], baseline=body.baseline, normalise=how
+        )
+    if sum(map(len, body.features)) > MOST_NUMBERS:
+        raise PoolError(f"features have more than {MOST_NUMBERS} numbers; give fewer")
+    how = body.normalise or "ball"
+    return Pool(body.question, candidates, body.features, body.baseline, normalise=how)
+
+
+def _candidates(body: NewPool) -> list[Candidate] | None:
+    if body.texts is not None:
+        return [Candidate(text=text, source="given") for text in body.texts]
+    if body.candidates is None:
+        return None
+    ids = [item.id for item in body.candidates if item.id is not None]
+    if len(set(ids)) < len(ids):
+        raise PoolError("two candidates have the same id; ids must differ")
+    return [
+        Candidate(text=item.text, id=item.id, source=item.source or "given")
+        for item in body.candidates
+    ]
+
+
+@router.post("/sessions", tags=["sessions"], status_code=201)
+def begin_a_session(
+    request: Request, response: Response, caller: Caller, body: NewSession
+) -> SessionOut:
+    """Begin a session over a pool."""
+    state = request.app.state
+    state.limits.asks.take(caller)
+    settings = body.model_dump(exclude={"pool"})
+    try:
+        screen = state.live.create(body.pool, caller, settings)
+    except UseralignError:
+        raise
+    except (TypeError, ValueError, OverflowError) as error:  # an option of a wrong kind
+        raise OptionError(f"the options do not fit the method: {error}") from error
+    response.headers["Location"] = f"/api/sessions/{screen.session_id}"
+    return session_out(screen, state.live.session(screen.session_id, caller))
+
+
+@router.get("/sessions/{session_id}", tags=["sessions"])
+def get_a_session(request: Request, caller: Caller, session_id: str) -> SessionOut:
+    """Return a session and what to show now."""
+    stored: StoredSession = request.app.state.live.open(session_id, caller)
+    return session_out(stored.screen, stored.session)
+
+
+@router.get("/sessions/{session_id}/comparison", tags=["sessions"])
+def get_the_comparison(request: Request, caller: Caller, session_id: str) -> ComparisonOut:
+    """Return what to show now: always the same candidates in the same order, until answered."""
+    stored: StoredSession = request.app.state.live.open(session_id, caller)
+    return comparison_out(stored.screen, stored.session)
+
+
+@router.post("/sessions/{session_id}/answers", tags=["sessions"])
+def answer(request: Request, caller: Caller, session_id: str, body: NewAnswer) -> ComparisonOut:
+    """Tell what the person did, and get what to show next.
+
+    The same answer to the same step again changes nothing and returns the same reply, so it is
+    safe to send it until it is answered. A different answer to an answered step is a conflict.
+    """
+    state = request.app.state
+    stored: StoredSession = state.live.open(session_id, caller)
+    response = _response_in(body, stored)
+    state.limits.answers.take(f"{caller} {session_id}")
+    screen = stored.answer(body.step, response, milliseconds=body.milliseconds)
+    return comparison_out(screen, stored.session)
+
+
+@router.get("/sessions/{session_id}/result", tags=["sessions"])
+def get_the_result(request: Request, caller: Caller, session_id: str) -> ResultOut:
+    """Return the answer that fits; before the end, the favourite so far."""
+    stored: StoredSession = request.app.state.live.open(session_id, caller)
+    return result_out(stored.screen, stored.session)
+
+
+@router.delete("/sessions/{session_id}", tags=["sessions"], status_code=204)
+def delete_a_session(request: Request, caller: Caller, session_id: str) -> Response:
+    """Delete a session with everything that was told in it."""
+    request.app.state.live.forget(session_id, caller)
+    return Response(status_code=204)
+
+
+def _response_in(body: NewAnswer, stored: StoredSession) -> UserResponse:
+    """Return the response in a request, with candidates as positions on that screen."""
+    if body.kind == "remark":
+        return form_answers.remark_on(stored.session, body.text or "")
+    if body.kind == "choice":
+        if body.winner is None:
+            raise AnswerError("a choice needs winner, the index or id of one of those shown")
+        return UserResponse("choice", position=_position(body.winner, body.step, stored))
+    if body.kind == "ranking":
+        order = [_position(which, body.step, stored) for which in body.ranking or []]
+        return UserResponse("ranking", order=tuple(order))
+    return UserResponse(body.kind)
+
+
+def _position(which: int | str, step: int, stored: StoredSession) -> int:
+    candidates, pool = stored.candidates_at(step), stored.session.pool
+    for position, k in enumerate(candidates):
+        if which == (k if isinstance(which, int) else pool[k].label):
+            return position
+    names = ", ".join(f"{k} ({pool[k].label})" for k in candidates) or "none: the session is over"
+    raise AnswerError(f"{which!r:.60} is not on that screen; expected one of {names}")
