@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from useralign.cli.options import AsJson, emit
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -57,7 +58,7 @@ def compare(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The folder for everything; made if need be.")
     ] = Path("bench-methods"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare ways of choosing what to ask, with 20 questions each.
 
@@ -67,19 +68,19 @@ def compare(
     """
     from useralign.lab.bench.contest import contest
 
-    asked = contest(
+    plan = contest(
         _names(methods), _names(pools), users=_names(users), runs=runs, seed=seed, people=people
     )
-    groups = _run(asked, out, jobs, quiet=as_json)
+    groups = _run(plan, out, jobs, quiet=as_json)
     files = _write(groups, out)
     if as_json:
         value = {
-            "runs": asked.runs,
-            "seed": asked.seed,
+            "runs": plan.runs,
+            "seed": plan.seed,
             "groups": [group.to_dict() for group in groups],
             "files": [str(path) for path in files],
         }
-        typer.echo(json.dumps(value, ensure_ascii=False))
+        emit(as_json, value, "")
         return
     _show(groups)
     typer.echo(f"\n{len(files)} files in {out}; all tables are in {out / 'summary.md'}")
@@ -92,7 +93,7 @@ def _names(text: str | None) -> list[str] | None:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _run(asked: Contest, out: Path, jobs: int | None, *, quiet: bool) -> list[Group]:
+def _run(plan: Contest, out: Path, jobs: int | None, *, quiet: bool) -> list[Group]:
     from rich.console import Console
 
     from useralign.cli.reproduce import progress_bars
@@ -100,14 +101,14 @@ def _run(asked: Contest, out: Path, jobs: int | None, *, quiet: bool) -> list[Gr
     from useralign.lab.bench.summary import summarise
 
     errors = Console(stderr=True, quiet=quiet)
-    with progress_bars(errors) as tell:
+    with progress_bars(errors) as report:
         cells, spent = run_contest(
-            asked,
+            plan,
             out,
             jobs=jobs,
-            progress=lambda done, total, left: tell("methods", done, total, left),
+            progress=lambda done, total, left: report("methods", done, total, left),
         )
-    return summarise(cells, spent, asked)
+    return summarise(cells, spent, plan)
 
 
 def _write(groups: list[Group], out: Path) -> list[Path]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import platform
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from useralign.cli.options import AsJson, emit
 
 EXTRAS = {
     "openai": ("openai", "answers from OpenAI and compatible services"),
@@ -48,7 +46,7 @@ class Finding:
 
 def findings() -> list[Finding]:
     """Look at everything; nothing is loaded, fetched or changed."""
-    return [*_base(), _list_methods(), _database(), *_models(), *_embedders(), *_extras()]
+    return [*_base(), _methods(), _database(), *_models(), *_embedders(), *_extras()]
 
 
 def _base() -> list[Finding]:
@@ -71,7 +69,7 @@ def _base() -> list[Finding]:
     ]
 
 
-def _list_methods() -> Finding:
+def _methods() -> Finding:
     from useralign.methods import list_methods
 
     return Finding("methods", ", ".join(list_methods()))
@@ -147,11 +145,11 @@ def _extras() -> list[Finding]:
     return rows
 
 
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Tell what is here, what is missing, and the command that adds it."""
+def doctor(as_json: AsJson = False) -> None:
+    """Show what is here, what is missing, and the command that adds it."""
     rows = findings()
     if as_json:
-        typer.echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
+        emit(as_json, [asdict(row) for row in rows], "")
         return
     from rich.console import Console
     from rich.markup import escape

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from useralign.cli.saved import Saved
     from useralign.session import Session
 
-PLACES = {"1": 0, "left": 0, "a": 0, "2": 1, "right": 1, "b": 1, "3": 2, "c": 2, "4": 3, "d": 3}
-SAID = {
+POSITIONS = {"1": 0, "left": 0, "a": 0, "2": 1, "right": 1, "b": 1, "3": 2, "c": 2, "4": 3, "d": 3}
+RESPONSES = {
     "=": ("equal", "equal: not asked again"),
     "n": ("neither", "neither: left out"),
     "s": ("skip", "skipped"),
@@ -68,28 +68,29 @@ class Interview:
         show : callable, optional
             Shows pictures in its own way, after the cards.
         between : callable
-            Called after every answer; tells whether it changed the session.
+            Called after every answer; returns whether it changed the session.
         """
-        while (asked := self.session.ask()) is not None:
+        while (comparison := self.session.ask()) is not None:
             self.console.print()
             width = self.console.width
-            self.console.print(screens.question(self.session, asked, width, rank=self.rank))
+            self.console.print(screens.question(self.session, comparison, width, rank=self.rank))
             if show is not None:
-                show(asked)
+                show(comparison)
             self._order = []
-            while not self._act(asked, self._read_key()):
+            while not self._act(comparison, self._read_key()):
                 pass
             if saved is not None:
                 saved.write(self.session)
             if between() and saved is not None:
                 saved.write(self.session)
 
-    def _act(self, asked: Comparison, key: str) -> bool:
+    def _act(self, comparison: Comparison, key: str) -> bool:
         """Do what a key says; False when the question is still open."""
-        if PLACES.get(key, 9) < len(asked.candidates):
-            return self._place(asked, PLACES[key]) if self.rank else self._pick(asked, PLACES[key])
-        if key in SAID:
-            return self._say(*SAID[key])
+        if POSITIONS.get(key, 9) < len(comparison.candidates):
+            choose = self._rank if self.rank else self._pick
+            return choose(comparison, POSITIONS[key])
+        if key in RESPONSES:
+            return self._respond(*RESPONSES[key])
         if key in ("/", "r"):
             return self._remark()
         if key == "q":
@@ -97,30 +98,30 @@ class Interview:
             return True
         if key == "u":
             return self._undo()
-        count = len(asked.candidates)
+        count = len(comparison.candidates)
         numbers = "1 or 2 (or an arrow)" if count == 2 else f"1 to {count}"
         order = ", best first" if self.rank else ""
         return self._note(f"press {numbers}{order}; u undo, s skip, q good enough")
 
-    def _pick(self, asked: Comparison, place: int) -> bool:
-        self.session.tell(asked.candidates[place])
-        self.console.print(f"  you chose {place + 1}", style=screens.COLOURS[place])
+    def _pick(self, comparison: Comparison, position: int) -> bool:
+        self.session.tell(comparison.candidates[position])
+        self.console.print(f"  you chose {position + 1}", style=screens.COLOURS[position])
         return True
 
-    def _place(self, asked: Comparison, place: int) -> bool:
-        """Put one more in order; the last is clear once all others have their place."""
-        count = len(asked.candidates)
-        if place in self._order:
-            return self._note(f"{place + 1} has its place already; u starts again")
-        self._order.append(place)
+    def _rank(self, comparison: Comparison, position: int) -> bool:
+        """Put one more in order; the last is clear once all others are in order."""
+        count = len(comparison.candidates)
+        if position in self._order:
+            return self._note(f"{position + 1} has its place already; u starts again")
+        self._order.append(position)
         if len(self._order) < count - 1:
             return self._note("  ".join(str(k + 1) for k in self._order) + "  …")
         order = [*self._order, *(k for k in range(count) if k not in self._order)]
-        self.session.rank([asked.candidates[k] for k in order])
+        self.session.rank([comparison.candidates[k] for k in order])
         self.console.print("  your order: " + " > ".join(str(k + 1) for k in order), style="cyan")
         return True
 
-    def _say(self, call: str, done: str) -> bool:
+    def _respond(self, call: str, done: str) -> bool:
         try:
             getattr(self.session, call)()
         except AnswerError as error:

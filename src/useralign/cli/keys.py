@@ -20,8 +20,8 @@ LONGEST_TEXT = 300
 def has_terminal() -> bool:
     """Return whether a person can see what is printed and press keys."""
     streams = (sys.stdin, sys.stdout)  # a closed one is None
-    shown = all(stream is not None and stream.isatty() for stream in streams)
-    return shown and os.environ.get("TERM") != "dumb"
+    terminals = all(stream is not None and stream.isatty() for stream in streams)
+    return terminals and os.environ.get("TERM") != "dumb"
 
 
 @contextmanager

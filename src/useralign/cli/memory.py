@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from useralign.cli.options import AsJson, emit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,17 +26,16 @@ app = typer.Typer(
 )
 
 File = Annotated[Path, typer.Argument(help="A memory file.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
 
 
 @app.command()
 def show(file: File, as_json: AsJson = False) -> None:
-    """Say what a memory file holds: your sessions, what they lean to, what others brought."""
+    """Show what a memory file holds: your sessions, what they lean to, what others brought."""
     from useralign.memory import Memory, describe, summary
 
     memory = Memory.load(file)
     if as_json:
-        typer.echo(json.dumps(summary(memory), ensure_ascii=False))
+        emit(as_json, summary(memory), "")
         return
     for number, past in enumerate(memory.own, start=1):
         typer.echo(f"{number:>3}  {_line(past)}")
@@ -60,19 +60,20 @@ def forget(
         raise typer.BadParameter("say which sessions to forget, by number, or --all")
     memory = Memory() if everything and not file.exists() else Memory.load(file)
     count = len(memory.own)
-    places = range(count) if everything else [number - 1 for number in numbers or ()]
-    if wrong := [place + 1 for place in places if not 0 <= place < count]:
+    indices = range(count) if everything else [number - 1 for number in numbers or ()]
+    if wrong := [index + 1 for index in indices if not 0 <= index < count]:
         raise typer.BadParameter(f"there is no session {wrong[0]}; the file has {count}")
-    kept = Memory() if everything else memory.without(places)
-    if kept:
-        kept.save(file)
+    rest = Memory() if everything else memory.without(indices)
+    if rest:
+        rest.save(file)
     else:
         file.unlink(missing_ok=True)
-    gone = count - len(kept.own)
-    if as_json:
-        typer.echo(json.dumps({"forgotten": gone, "left": len(kept.own), "file": bool(kept)}))
-    else:
-        typer.echo(f"Forgotten: {gone} of {count} sessions." + " The file is gone." * (not kept))
+    forgotten = count - len(rest.own)
+    emit(
+        as_json,
+        {"forgotten": forgotten, "left": len(rest.own), "file": bool(rest)},
+        f"Forgotten: {forgotten} of {count} sessions." + " The file is gone." * (not rest),
+    )
 
 
 @app.command("fit")
@@ -95,8 +96,7 @@ def fit_(
     memory = _with_sessions(memory, [source for source in sources if not source.is_dir()])
     memory = _with_people(memory, folders, embedder)
     memory.save(out)
-    shown = json.dumps(summary(memory), ensure_ascii=False) if as_json else describe(memory)
-    typer.echo(shown)
+    emit(as_json, summary(memory), describe(memory))
 
 
 def remembered(path: Path, pool: Pool, *, grows: bool = False) -> Prior | None:
@@ -186,5 +186,5 @@ def _with_people(memory: Memory, folders: Iterable[Path], embedder: str | None) 
 
 
 def _line(past: PastSession) -> str:
-    asked = " ".join(past.question.split()) or "(no question)"
-    return f"{asked[:60]}, {len(past)} answers"
+    question = " ".join(past.question.split()) or "(no question)"
+    return f"{question[:60]}, {len(past)} answers"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from useralign.cli.options import AsJson, emit
 from useralign.models import weights
 from useralign.models.weights.progress import megabytes, shown
 
@@ -18,7 +18,6 @@ app = typer.Typer(
 )
 
 Name = Annotated[str, typer.Argument(help="As `useralign models list` shows it.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command()
@@ -27,10 +26,8 @@ def pull(name: Name = weights.DEFAULT_TEXT_MODEL, as_json: AsJson = False) -> No
     entry = weights.find(name)
     with shown(entry) as progress:
         path = weights.ensure(entry, progress)
-    if as_json:
-        _print_json({"name": name, "path": str(path), "size": entry.size, "sha256": entry.sha256})
-    else:
-        typer.echo(f"{name} is in {path}")
+    value = {"name": name, "path": str(path), "size": entry.size, "sha256": entry.sha256}
+    emit(as_json, value, f"{name} is in {path}")
 
 
 @app.command("list")
@@ -38,7 +35,7 @@ def list_models(as_json: AsJson = False) -> None:
     """List the models that can be pulled, and those that have been."""
     rows = [_row(entry) for entry in weights.catalogue().values()]
     if as_json:
-        _print_json(rows)
+        emit(as_json, rows, "")
         return
     table = Table("name", "kind", "size", "licence", "here", box=None, pad_edge=False)
     for row in rows:
@@ -52,10 +49,8 @@ def list_models(as_json: AsJson = False) -> None:
 def remove(name: Name, as_json: AsJson = False) -> None:
     """Delete a model's weights from this machine."""
     removed = weights.remove(name)
-    if as_json:
-        _print_json({"name": name, "removed": removed})
-    else:
-        typer.echo(f"{name} was removed" if removed else f"{name} was not here")
+    text = f"{name} was removed" if removed else f"{name} was not here"
+    emit(as_json, {"name": name, "removed": removed}, text)
 
 
 def _row(entry: weights.Weights) -> dict[str, object]:
@@ -69,7 +64,3 @@ def _row(entry: weights.Weights) -> dict[str, object]:
         "sha256": entry.sha256,
         "path": str(path) if path else None,
     }
-
-
-def _print_json(value: object) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False))

@@ -1,11 +1,13 @@
-"""Options that several commands have."""
+"""Options that several commands have, and how a command prints its result."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from typing import Annotated, Any
 
 import typer
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
 Embedder = Annotated[str | None, typer.Option(help="What turns answers into features.")]
 Care = Annotated[
     bool | None,
@@ -16,3 +18,8 @@ Care = Annotated[
         show_default=False,
     ),
 ]
+
+
+def emit(as_json: bool, value: Any, text: str) -> None:
+    """Print the result of a command: its data as JSON, or the text that a person reads."""
+    typer.echo(json.dumps(value, ensure_ascii=False) if as_json else text)

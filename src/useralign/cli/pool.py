@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from useralign.cli.options import Care, Embedder  # noqa: TC001 - typer reads them
+from useralign.cli.options import AsJson, Care, Embedder, emit
 
 if TYPE_CHECKING:
     from useralign.pool import Pool
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Make pools of answers, bring your own, look at them.")
 
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write the pool to this file.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
 
 
 @app.command()
@@ -78,7 +76,7 @@ def dsp(
                 strict=True,
             )
         ]
-    typer.echo(json.dumps(made) if as_json else f"{len(made)} pools in {out}")
+    emit(as_json, made, f"{len(made)} pools in {out}")
 
 
 @app.command("import")
@@ -107,20 +105,20 @@ def show(
     """Show a pool: its answers, those that are nearly the same, and a map of them."""
     from rich.console import Console
 
-    from useralign.cli import charts, screens
+    from useralign.cli import screens
 
     console = Console()
     pool = _existing(what, embedder)
     if as_json:
-        typer.echo(json.dumps(_facts(pool), ensure_ascii=False))
+        emit(as_json, _facts(pool), "")
         return
     console.print(screens.clean(pool.question), style="bold", highlight=False, markup=False)
-    console.print(charts.listing(pool))
-    for twins in _twins(pool):
-        first, second = pool[twins["first"]].label, pool[twins["second"]].label
+    console.print(screens.listing(pool))
+    for pair in _near_duplicates(pool):
+        first, second = pool[pair["first"]].label, pool[pair["second"]].label
         line = screens.clean(f"nearly the same: {first} and {second}")
         console.print(line, style="yellow", markup=False)
-    console.print(charts.scatter(pool, min(console.width, 100)))
+    console.print(screens.scatter(pool, min(console.width, 100)))
 
 
 def _existing(what: str, embedder: str | None) -> Pool:
@@ -147,7 +145,7 @@ def _deliver(pool: Pool, out: Path | None, as_json: bool) -> None:
     if out is not None:
         pool.save(out)
     if as_json:
-        typer.echo(json.dumps(_facts(pool) | {"file": str(out) if out else None}))
+        emit(as_json, _facts(pool) | {"file": str(out) if out else None}, "")
         return
     notes = pool.meta.get("notes") or []
     for note in notes:
@@ -166,15 +164,15 @@ def _facts(pool: Pool) -> dict[str, Any]:
         "embedder": pool.embedder,
         "baseline": pool.baseline.to_dict() if pool.baseline else None,
         "candidates": [candidate.to_dict() for candidate in pool],
-        "near_duplicates": _twins(pool),
+        "near_duplicates": _near_duplicates(pool),
         "meta": pool.meta,
     }
 
 
-def _twins(pool: Pool) -> list[dict[str, Any]]:
+def _near_duplicates(pool: Pool) -> list[dict[str, Any]]:
     from useralign.pooling import near_duplicates
 
     if pool[0].image:
         return []
-    found = near_duplicates([c.text for c in pool], pool.raw_features)
-    return [twins._asdict() for twins in found]
+    pairs = near_duplicates([c.text for c in pool], pool.raw_features)
+    return [pair._asdict() for pair in pairs]

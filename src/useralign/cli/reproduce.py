@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from useralign.cli.options import AsJson, emit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,7 @@ def reproduce(
         int | None, typer.Option("--jobs", "-j", help="How many processes; all cores if not given.")
     ] = None,
     seeds: Annotated[int, typer.Option(help="How many seeds; the paper has 5.")] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Reproduce the paper's evaluation, offline; finished work in the folder is not done again."""
     from useralign.lab.reproduce import reproduce as run
@@ -48,20 +49,20 @@ def reproduce(
     from rich.console import Console
 
     errors = Console(stderr=True)
-    with progress_bars(errors) as tell:
-        work = run(what, out, progress=tell, **options)  # type: ignore[arg-type]
+    with progress_bars(errors) as report:
+        work = run(what, out, progress=report, **options)  # type: ignore[arg-type]
     _show(work)
 
 
 @contextlib.contextmanager
-def progress_bars(console: Console) -> Iterator[Teller]:
+def progress_bars(console: Console) -> Iterator[ProgressBars]:
     """Show progress on a console for as long as the context lasts."""
     with _bars(console) as bars:
-        yield Teller(bars, console)
+        yield ProgressBars(bars, console)
 
 
-class Teller:
-    """Shows how far each part is: a bar on a terminal, a line a part elsewhere."""
+class ProgressBars:
+    """Shows how far each part is: a bar on a terminal, one line per part elsewhere."""
 
     def __init__(self, bars: Progress, console: Console) -> None:
         self._bars = bars
@@ -69,7 +70,7 @@ class Teller:
         self._tasks: dict[str, TaskID] = {}
 
     def __call__(self, label: str, done: int, total: int, left: float | None) -> None:
-        """Tell how far a part is."""
+        """Show how far a part is."""
         if label not in self._tasks:
             self._tasks[label] = self._bars.add_task(label, total=total, left="")
             if self._plain:
@@ -109,7 +110,7 @@ def _print_json(work: Reproduction) -> None:
         "tables": [t.to_dict() for part in work.report.sections for t in part.tables],
         "files": [str(path) for path in work.written],
     }
-    typer.echo(json.dumps(value, ensure_ascii=False))
+    emit(True, value, "")
 
 
 def _duration(seconds: float) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from useralign.cli.options import AsJson, emit
 
 if TYPE_CHECKING:
     from useralign.store import Store
@@ -21,7 +22,6 @@ Database = Annotated[
     str | None,
     typer.Option(help="Where to keep things: sqlite:////path, postgresql+psycopg://..."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
 
 
 @app.callback()
@@ -73,13 +73,12 @@ def serve(
         hosts=tuple(allowed_host or ()),
         making=making,
     )
-    wanted = sys.stdout.isatty() if open_browser is None else open_browser
+    opens = sys.stdout.isatty() if open_browser is None else open_browser
 
     def ready(address: str) -> None:
-        line = json.dumps({"address": address}) if as_json else f"useralign is at {address}"
-        typer.echo(line)
+        emit(as_json, {"address": address}, f"useralign is at {address}")
         sys.stdout.flush()
-        if wanted:
+        if opens:
             import webbrowser
 
             webbrowser.open(address)
@@ -95,10 +94,8 @@ def add_key(
 ) -> None:
     """Make a key and show it, this once."""
     key = _store(database).keys.add(name)
-    if as_json:
-        typer.echo(json.dumps({"name": name, "key": key}))
-    else:
-        typer.echo(f"{key}\nKeep it safe: it is not shown again. Send it as Authorization: Bearer")
+    text = f"{key}\nKeep it safe: it is not shown again. Send it as Authorization: Bearer"
+    emit(as_json, {"name": name, "key": key}, text)
 
 
 @keys.command("list")
@@ -110,11 +107,7 @@ def list_keys(database: Database = None, as_json: AsJson = False) -> None:
         {"name": key.name, "created": datetime.fromtimestamp(key.created, UTC).isoformat()}
         for key in _store(database).keys.all()
     ]
-    if as_json:
-        typer.echo(json.dumps(rows, ensure_ascii=False))
-    else:
-        for row in rows:
-            typer.echo(f"{row['created'][:10]}  {row['name']}")
+    emit(as_json, rows, "\n".join(f"{row['created'][:10]}  {row['name']}" for row in rows))
 
 
 @keys.command("remove")
@@ -125,10 +118,8 @@ def remove_key(
 ) -> None:
     """Delete a key; what was made with it stays."""
     removed = _store(database).keys.remove(name)
-    if as_json:
-        typer.echo(json.dumps({"name": name, "removed": removed}))
-    else:
-        typer.echo(f"{name} was removed" if removed else f"there is no key {name!r}")
+    text = f"{name} was removed" if removed else f"there is no key {name!r}"
+    emit(as_json, {"name": name, "removed": removed}, text)
 
 
 def _store(database: str | None) -> Store:

@@ -3,31 +3,78 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import time
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from useralign.cli.study_simulate import simulate
+from useralign.cli.options import AsJson, emit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from useralign.store import Store
-    from useralign.study import Study
+    from useralign.study import Design, Study
+    from useralign.study.simulate import Report
     from useralign.study.status import Status
 
 app = typer.Typer(no_args_is_help=True, help="Run a study with people, or rehearse it.")
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
 Database = Annotated[
     str | None,
     typer.Option(help="sqlite:////file.db or postgresql+psycopg://user@host/name."),
 ]
-app.command()(simulate)
 Slug = Annotated[str, typer.Argument(help="The study's slug.")]
+
+_PROLIFIC = "https://app.prolific.com/submissions/complete?cc=SIMULATED"
+
+
+@app.command()
+def simulate(
+    file: Annotated[
+        Path | None, typer.Argument(help="A study file; the paper's study if not given.")
+    ] = None,
+    participants: Annotated[int, typer.Option(min=1, help="How many are to finish.")] = 960,
+    noise: Annotated[float, typer.Option(help="How unsure people are; 0 is never.")] = 0.1,
+    drop_out: Annotated[float, typer.Option(help="The share that leaves on the way.")] = 0.3,
+    lost: Annotated[float, typer.Option(help="The share of requests that is lost.")] = 0.0,
+    double: Annotated[float, typer.Option(help="The share of double clicks.")] = 0.05,
+    think: Annotated[float, typer.Option(help="Seconds a person looks at a page.")] = 0.0,
+    concurrency: Annotated[int, typer.Option(min=1, help="How many at once.")] = 200,
+    source: Annotated[str, typer.Option(help="link, prolific or mturk.")] = "link",
+    window: Annotated[float, typer.Option(help="Seconds that keep an idle place.")] = 60.0,
+    workers: Annotated[int, typer.Option(min=1, help="Processes of the server.")] = 1,
+    database: Annotated[
+        str | None, typer.Option(help="A new SQLite file, thrown away, if not given.")
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option(help="A server that runs already, with this study in it.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="For what people like and do.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Rehearse a study: simulated people, real server, real pages; then the paper's table."""
+    from useralign.study.simulate import Behaviour, Crowd, run
+
+    behaviour = Behaviour(noise=noise, drop_out=drop_out, lost=lost, double=double, think=think)
+    design = _design(file, participants, source, window if url is None else None)
+    with _server(design, database, url, workers, as_json) as (address, store, study):
+        with _progress_bar(participants, as_json) as seen:
+            crowd = Crowd(
+                address,
+                design,
+                behaviour,
+                wanted=participants,
+                concurrency=concurrency,
+                source=source,
+                seed=seed,
+                seen=seen,
+            )
+            report = run(crowd, store)
+        _print_report(report, store, study, as_json)
 
 
 @app.command()
@@ -43,7 +90,7 @@ def init(
     if file.exists():
         raise OptionError(f"{file} is there already; give another name, or remove it first")
     write_atomically(file, template())
-    _say(as_json, {"file": str(file)}, f"{file} written. Edit it, then: useralign study add {file}")
+    emit(as_json, {"file": str(file)}, f"{file} written. Edit it, then: useralign study add {file}")
 
 
 @app.command()
@@ -69,7 +116,7 @@ def add(
         f"{made.slug}: {len(design.cells)} cells with {design.places} places each. Participants "
         f"come to /study/{made.slug} once `useralign serve` runs."
     )
-    _say(as_json, value, text)
+    emit(as_json, value, text)
 
 
 @app.command()
@@ -79,7 +126,7 @@ def status(slug: Slug, database: Database = None, as_json: AsJson = False) -> No
 
     with _opened(database, slug) as (store, study), store.reading() as connection:
         found = count(connection, study, time.time())
-    _say(as_json, found.to_dict(), "" if as_json else _status_text(found))
+    emit(as_json, found.to_dict(), "" if as_json else _status_text(found))
 
 
 @app.command()
@@ -100,7 +147,7 @@ def results(slug: Slug, database: Database = None, as_json: AsJson = False) -> N
     text = computed.table(study.design, found).to_markdown()
     if passed + failed:
         text += f"\nAttention: {passed} passed, {failed} failed; nobody is left out for it."
-    _say(as_json, value, text)
+    emit(as_json, value, text)
 
 
 @app.command()
@@ -121,7 +168,7 @@ def export(
     wanted = (*SHARED, "payments") if payments else SHARED
     with _opened(database, slug) as (store, study):
         files = [str(path) for path in write(store, study, out, form, datasets=wanted)]
-    _say(as_json, files, "\n".join(files))
+    emit(as_json, files, "\n".join(files))
 
 
 @app.command()
@@ -146,11 +193,11 @@ def forget(
     with _opened(database, slug) as (store, study):
         if worker_ids:
             count = forgetting.forget_workers(store, study)
-            _say(as_json, {"worker_ids": count}, f"The worker ids of {count} were deleted.")
+            emit(as_json, {"worker_ids": count}, f"The worker ids of {count} were deleted.")
             return
         gone = name or forgetting.find_worker(store, study, worker or "").pseudonym
         forgetting.forget(store, study, gone)
-    _say(as_json, {"forgotten": gone}, f"{gone} was deleted.")
+    emit(as_json, {"forgotten": gone}, f"{gone} was deleted.")
 
 
 @app.command()
@@ -172,7 +219,7 @@ def invite(
         if not study.design.recruitment.invitation:
             raise OptionError(f"study {slug!r} takes nobody by invitation; its study file says so")
         links = [base + invitation(study, secrets.token_urlsafe(9)) for _ in range(count)]
-    _say(as_json, links, "\n".join(links))
+    emit(as_json, links, "\n".join(links))
 
 
 @app.command()
@@ -187,7 +234,7 @@ def close(
 
     with _opened(database, slug) as (store, _):
         Studies(store).set_open(slug, again)
-    _say(as_json, {"open": again}, f"{slug} is {'open' if again else 'closed'}.")
+    emit(as_json, {"open": again}, f"{slug} is {'open' if again else 'closed'}.")
 
 
 @contextmanager
@@ -200,10 +247,6 @@ def _opened(database: str | None, slug: str) -> Iterator[tuple[Store, Study]]:
         yield store, Studies(store).get(slug)
     finally:
         store.close()
-
-
-def _say(as_json: bool, value: Any, text: str) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False) if as_json else text)
 
 
 def _status_text(found: Status) -> str:
@@ -226,3 +269,94 @@ def _status_text(found: Status) -> str:
     if checked:
         lines.append(f"Attention checks passed: {found.total('attentive')} of {checked}.")
     return "\n".join(lines)
+
+
+def _design(file: Path | None, participants: int, source: str, window: float | None) -> Design:
+    from useralign.errors import OptionError
+    from useralign.study import Design, parse_design, read_design, template
+
+    if source not in ("link", "prolific", "mturk"):
+        raise OptionError(f"source must be link, prolific or mturk, got {source!r}")
+    design = parse_design(template()) if file is None else read_design(file)
+    if window is None:
+        return design
+    changed: dict[str, Any] = {
+        "slug": f"simulated-{int(time.time())}",
+        "participants": participants,
+        "active_minutes": window / 60,
+        "recruitment": {"link": True, "prolific": _PROLIFIC, "mturk": "sandbox"},
+    }
+    return Design.from_dict(design.to_dict() | changed)
+
+
+@contextmanager
+def _server(
+    design: Design, database: str | None, url: str | None, workers: int, quiet: bool
+) -> Iterator[tuple[str, Store | None, Study | None]]:
+    """Give the address of a server: the one named, or our own over a database of its own."""
+    if url is not None:
+        yield url, None, None
+        return
+    from useralign.store import open_store
+    from useralign.study import Studies
+    from useralign.web.study_server import serving
+
+    with ExitStack() as stack:
+        if database is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="useralign-"))
+            database = f"sqlite:///{folder}/simulated.db"
+        store = open_store(database)
+        stack.callback(store.close)
+        with _progress_bar(None, quiet, "Pools") as seen:
+            study = Studies(store).add(design, lambda done, _: seen(done))
+        yield stack.enter_context(serving(database, workers)), store, study
+
+
+@contextmanager
+def _progress_bar(
+    total: int | None, quiet: bool, label: str = "Finished"
+) -> Iterator[Callable[[int], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, TimeElapsedColumn(), console=console, disable=quiet) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def _print_report(report: Report, store: Store | None, study: Study | None, as_json: bool) -> None:
+    from useralign.study import results
+    from useralign.study.status import status
+
+    value: dict[str, Any] = {"simulation": report.to_dict()}
+    lines = _lines(report)
+    if store is not None and study is not None:
+        with store.reading() as connection:
+            found = results.outcomes(connection, study)
+            state = status(connection, study, time.time())
+        value |= {"status": state.to_dict(), "results": [one.to_dict() for one in found]}
+        finished = [cell.finished for cell in state.cells]
+        lines.append(f"Cells: {min(finished)} to {max(finished)} finished.")
+        lines.append(f"Selections on the left: {100 * (state.shown_left or 0):.1f}%.")
+        lines += ["", results.table(study.design, found).to_markdown()]
+    typer.echo(json.dumps(value) if as_json else "\n".join(lines))
+
+
+def _lines(report: Report) -> list[str]:
+    times = ", ".join(f"{name} {value:.0f} ms" for name, value in report.latency.items())
+    rate = report.answers / report.seconds if report.seconds else 0.0
+    lines = [
+        f"{report.finished} finished, {report.left} left on the way, {report.failed} failed.",
+        f"It took {report.seconds:.0f} s.",
+        f"{report.answers:,} answers acknowledged, {rate:.0f} a second; {times}.",
+        f"Errors: {sum(report.troubles.values())}.",
+        *(f"  {count} x {what}" for what, count in report.troubles.items()),
+    ]
+    if report.missing is not None:
+        lines.append(
+            f"In the database: {report.missing} missing, {report.different} different, "
+            f"{report.extra} that nobody sent."
+        )
+    return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from useralign.cli.screens import clean
+from useralign.users import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,8 +41,6 @@ def hold(
     between : callable
         Called after every answer.
     """
-    from useralign.users import simulate
-
     console.print(clean(session.pool.question), style="bold", highlight=False, markup=False)
     console.print(f"Answering: {clean(name)}\n", style="dim", markup=False, highlight=False)
     for answer in simulate(session, user, rank=rank):
@@ -67,17 +66,17 @@ def _line(
 
 
 def plain(session: Session) -> list[dict[str, Any]]:
-    """Return what was told so far as plain data, candidates by their labels."""
+    """Return the answers so far as plain data, candidates by their labels."""
     return [_entry(session, answer) for answer in session.answers]
 
 
 def _entry(session: Session, answer: Answer) -> dict[str, Any]:
     if answer.kind == "remark":
         return {"kind": "remark", "text": answer.text}
-    shown = [session.pool[k].label for k in answer.candidates]
-    entry: dict[str, Any] = {"kind": answer.kind, "first": shown[0], "second": shown[1]}
+    labels = [session.pool[k].label for k in answer.candidates]
+    entry: dict[str, Any] = {"kind": answer.kind, "first": labels[0], "second": labels[1]}
     if answer.others:
-        entry["shown"] = shown
+        entry["shown"] = labels
     if answer.kind == "ranking":
         entry["order"] = [session.pool[k].label for k in answer.order]
     entry["winner"] = None if answer.winner is None else session.pool[answer.winner].label

@@ -106,6 +106,30 @@ def normalise(matrix: NDArray[np.float64], how: str) -> NDArray[np.float64]:
     return _finite(unit / size) if size > 0 else matrix
 
 
+def principal_plane(
+    features: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Project features to the two directions in which they spread most.
+
+    Parameters
+    ----------
+    features : ndarray, shape (K, d)
+
+    Returns
+    -------
+    points : ndarray, shape (K, 2)
+    axes : ndarray, shape (2, d)
+        Zero where the features spread in fewer directions.
+    """
+    centred = features - features.mean(axis=0)
+    left, sizes, right = np.linalg.svd(centred, full_matrices=False)
+    points, axes = np.zeros((len(features), 2)), np.zeros((2, features.shape[1]))
+    width = min(2, len(sizes))
+    points[:, :width] = left[:, :width] * sizes[:width]
+    axes[:width] = right[:width]
+    return points, axes
+
+
 def _finite(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     if not np.isfinite(matrix).all():
         raise PoolError("the features' sizes differ too much to be scaled; scale them beforehand")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from useralign.geometry.features import principal_plane
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -88,7 +90,7 @@ def draw(session: Session) -> Map:
     ----------
     session : Session
     """
-    flat, axes = plane(session.pool.features)
+    flat, axes = principal_plane(session.pool.features)
     places, middle = _fitted(flat)
     met = {k for answer in session.answers for k in answer.candidates}
     viable = {candidate.index for candidate in session.viable}
@@ -108,17 +110,6 @@ def draw(session: Session) -> Map:
         arrow,
         _head(arrow) if arrow else "",
     )
-
-
-def plane(features: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return candidates and axes of the two directions of most spread, shapes (K, 2) and (2, d)."""
-    centred = features - features.mean(axis=0)
-    left, sizes, right = np.linalg.svd(centred, full_matrices=False)
-    flat, axes = np.zeros((len(features), 2)), np.zeros((2, features.shape[1]))
-    width = min(2, len(sizes))
-    flat[:, :width] = left[:, :width] * sizes[:width]
-    axes[:width] = right[:width]
-    return flat, axes
 
 
 def _fitted(flat: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
