@@ -27,10 +27,9 @@ from numpy.typing import NDArray
 
 import useralign as ua
 from useralign import domains
-from useralign.models.embedders.base import Embedder
-from useralign.models.generators import Generator, Text, TextRequest, Usage
-from useralign.models.generators.llamacpp import LocalServer
-from useralign.models.generators.openai import OpenAI
+from useralign.models import Embedder, Generator, Text, TextRequest, Usage
+from useralign.models.local import LocalServer
+from useralign.models.openai import OpenAI
 from useralign.pooling import Growth, Recipe, load_generator
 from useralign.users import LikenessUser
 

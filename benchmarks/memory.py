@@ -21,7 +21,7 @@ from tests.users.population import population
 from useralign import Candidate, Pool, Session, domains
 from useralign.memory import Memory, PastSession, fit, past_sessions
 from useralign.methods.frugal import Frugal
-from useralign.models.embedders import embedder_for
+from useralign.models import embedder_for
 from useralign.users import People
 
 if TYPE_CHECKING:

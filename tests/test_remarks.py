@@ -12,8 +12,7 @@ from scipy.stats import spearmanr
 import useralign as ua
 from useralign.domains import load
 from useralign.errors import AnswerError, FeedbackError, ModelAnswerError, PoolError
-from useralign.models.embedders import embedder_for
-from useralign.models.generators.scripted import Scripted
+from useralign.models import Scripted, embedder_for
 from useralign.remarks import Wishes, direction_of, read, read_with_model, towards
 
 MINILM = embedder_for("minilm").trouble() is None

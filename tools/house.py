@@ -28,7 +28,7 @@ SOURCE = ROOT / "src" / "useralign"
 PICTURE = ROOT / "docs" / "pictures" / "house.svg"
 
 # Modules that everything stands on; arrows to them would say nothing.
-GROUND = frozenset({"errors", "checks", "files", "registry"})
+GROUND = frozenset({"errors", "extras", "checks", "files", "registry"})
 # The ways up from pools and sessions to the models, taken when a call needs them.
 DOORS = frozenset({("pool", "models"), ("pool", "pooling"), ("session", "remarks")})
 

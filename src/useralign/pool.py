@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from useralign.models.embedders import Embedder
-    from useralign.models.generators import Generator
+    from useralign.models import Embedder, Generator
     from useralign.pooling import Progress
     from useralign.pooling.recipe import Kind
 
@@ -466,7 +465,7 @@ def _embed(
     candidates: Sequence[Candidate], kind: str, embedder: str | Embedder | None
 ) -> tuple[NDArray[np.float64], str]:
     """Return the features of texts or pictures, shape (n, d), and the embedder's name."""
-    from useralign.models.embedders import embedder_for  # noqa: PLC0415 - the way up to the models
+    from useralign.models import embedder_for  # noqa: PLC0415 - the way up to the models
 
     if kind == "text" and (empty := [i for i, c in enumerate(candidates) if not c.text.strip()]):
         raise PoolError(f"text {empty[0]} is empty; leave it out or give its text")

@@ -18,17 +18,14 @@ import numpy as np
 from pydantic import BaseModel, StringConstraints
 
 from useralign.errors import AnswerError, ModelAnswerError
-from useralign.models.embedders import embedder_for, report
-from useralign.models.generators.base import TextRequest
-from useralign.models.generators.waiting import wait_for
+from useralign.models import TextRequest, embedder_for, embedder_statuses, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from useralign.models.embedders import Embedder
-    from useralign.models.generators.base import Generator
+    from useralign.models import Embedder, Generator
     from useralign.pool import Pool
 
 LONGEST = 1000  # characters of a remark that are looked at
@@ -242,7 +239,7 @@ def _wishes_in(reply: str) -> Wishes:
 
 def _reader(pool: Pool) -> str | None:
     """Return the embedder to read a remark with; None is the default."""
-    usable = {status.name for status in report() if status.usable and "text" in status.embeds}
+    usable = {s.name for s in embedder_statuses() if s.usable and "text" in s.embeds}
     return next((name for name in (READER, pool.embedder) if name in usable), None)
 
 

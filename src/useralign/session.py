@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from useralign.models.generators import Generator
+    from useralign.models import Generator
     from useralign.pool import Candidate
 
 FORMAT = "useralign-session/1"

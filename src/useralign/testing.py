@@ -8,8 +8,7 @@ Examples
 """
 
 from useralign.methods.conformance import check_method
-from useralign.models.embedders.conformance import check_embedder
-from useralign.models.generators.conformance import check_generator
+from useralign.models.conformance import check_embedder, check_generator
 from useralign.users.base import check_user
 
 __all__ = ["check_embedder", "check_generator", "check_method", "check_user"]

@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 
 from tests.browser.people import CODE, DINNER, arrived, at_comparison, begin, enter
 from tests.browser.places import SECRET, Place, prepared
-from tests.models.generators.scripted_service import Reply, ScriptedService, chat
+from tests.models.scripted_service import Reply, ScriptedService, chat
 from tests.study.conftest import Walker, small_design
 from useralign.study import Desk, Studies
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 
 from tests.browser.conftest import Visit
 from tests.browser.places import PHONE, Place, prepared
-from tests.models.generators.scripted_service import Reply, ScriptedService, chat
+from tests.models.scripted_service import Reply, ScriptedService, chat
 from useralign import Candidate, Pool
 from useralign.store import Interactions, digest
 from useralign.web.identity import LOCAL

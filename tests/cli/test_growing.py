@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.terminal import Terminal
-from tests.models.generators.scripted_service import Reply, ScriptedService, chat
+from tests.models.scripted_service import Reply, ScriptedService, chat
 from tests.pooling.conftest import dish
 from useralign.cli.saved import Saved
 

@@ -15,7 +15,7 @@ from scipy.stats import kendalltau
 from useralign import Pool, domains, pictures
 from useralign.domains.questions import read_questions
 from useralign.errors import FileFormatError, InputError
-from useralign.models.embedders import embedder_for
+from useralign.models import embedder_for
 from useralign.models.weights import path_of
 from useralign.store import media
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from useralign.models.generators.llamacpp import LocalServer
+from useralign.models.local import LocalServer
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "chat.py"
 

@@ -108,7 +108,7 @@ def test_seeds_follow_from_names() -> None:
 
 def test_a_user_with_a_taste_over_embedded_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     from useralign.lab import cell as cells
-    from useralign.models.embedders import FunctionEmbedder
+    from useralign.models import FunctionEmbedder
 
     embedder = FunctionEmbedder(lambda texts: [[len(t), t.count("a"), 1.0] for t in texts], "toy")
     pool = domains.load("food64d").questions[0].pool(embedder=embedder)

@@ -61,7 +61,7 @@ def test_an_optional_domain_may_be_missing() -> None:
 def test_a_domain_without_its_embedder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from useralign.domains import questions
     from useralign.lab.runner import run_plan
-    from useralign.models.embedders import FunctionEmbedder
+    from useralign.models import FunctionEmbedder
 
     toy = FunctionEmbedder(lambda texts: [[1.0] for _ in texts], "toy")
     monkeypatch.setattr(toy, "trouble", lambda: "pip install toys")

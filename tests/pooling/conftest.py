@@ -15,15 +15,7 @@ import numpy as np
 import pytest
 
 from useralign.errors import ModelUnavailableError
-from useralign.models.embedders.base import Embedder
-from useralign.models.generators.base import (
-    Generator,
-    ImageRequest,
-    Picture,
-    Text,
-    TextRequest,
-    Usage,
-)
+from useralign.models import Embedder, Generator, ImageRequest, Picture, Text, TextRequest, Usage
 from useralign.pooling.prompts import LISTING
 
 if TYPE_CHECKING:

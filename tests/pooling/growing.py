@@ -11,7 +11,7 @@ from useralign import Pool, Session
 from .conftest import QUESTION, Answer, Fingerprints, answer, dish
 
 if TYPE_CHECKING:
-    from useralign.models.generators.base import TextRequest
+    from useralign.models import TextRequest
 
 REFUSAL = "I'm sorry, but I can't help with that."
 

@@ -13,7 +13,7 @@ from tests.pooling.conftest import QUESTION, Fingerprints, Scripted
 from useralign.pooling import Recipe, generate_pool
 
 if TYPE_CHECKING:
-    from useralign.models.generators.base import Text, TextRequest
+    from useralign.models import Text, TextRequest
 
 
 class OneByOne(Scripted):

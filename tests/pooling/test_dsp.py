@@ -10,7 +10,7 @@ import pytest
 
 import useralign.domains
 from useralign import FileFormatError, ModelError, OptionError
-from useralign.models.generators import Scripted, TextRequest
+from useralign.models import Scripted, TextRequest
 from useralign.pooling.dsp import INTERESTS, generate_dsp_pools, read_dsp
 
 SAMPLE = Path(useralign.domains.__file__).parent / "data" / "dsp64d" / "sample.json"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from useralign.models.generators.base import TextRequest
+    from useralign.models import TextRequest
 
 
 @pytest.fixture

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from useralign import Pool, Session
-from useralign.models import weights
-from useralign.models.generators import Generator
-from useralign.models.generators.llamacpp import LocalServer
-from useralign.models.generators.local import Local
-from useralign.models.generators.openai import OpenAI
+from useralign.models import Generator, weights
+from useralign.models.local import Local, LocalServer
+from useralign.models.openai import OpenAI
 from useralign.pooling import Growth, Recipe
 from useralign.pooling.grow import Grown
 

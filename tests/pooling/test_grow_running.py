@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 from useralign import Candidate, Pool, Session
 from useralign.cli.saved import Saved
 from useralign.errors import ModelUnavailableError, OptionError
-from useralign.models.generators import Cached
+from useralign.models import CachedGenerator
 from useralign.pooling import Growth
 
 from .conftest import PRICE, Fingerprints, Scripted, dish, png
 from .growing import REFUSAL, begun, check_whole, copy_of, said, tell
 
 if TYPE_CHECKING:
-    from useralign.models.generators.base import Text, TextRequest
+    from useralign.models import Text, TextRequest
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_what_was_paid_for_is_not_lost(
 def test_the_same_with_a_cached_generator(embedder: Fingerprints, tmp_path: Path) -> None:
     def run(model: Scripted, folder: str) -> Session:
         session = begun(embedder, 0, budget=14, epsilon=None)
-        cached = Cached(model, tmp_path / "generations")
+        cached = CachedGenerator(model, tmp_path / "generations")
         growth = Growth(cached, embedder, folder=tmp_path / folder)
         while session.ask() is not None:
             tell(session)

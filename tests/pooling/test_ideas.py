@@ -11,7 +11,7 @@ import pytest
 
 from useralign.errors import ModelAnswerError, ModelUnavailableError
 from useralign.models import weights
-from useralign.models.generators.local import Local
+from useralign.models.local import Local
 from useralign.pooling import Event, Recipe, generate_pool
 from useralign.pooling.parse import content_words
 from useralign.pooling.prompts import GUESSING, LISTING, TURNING
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from useralign.models.generators.base import TextRequest
+    from useralign.models import TextRequest
 
 CARE = Recipe(care=True, size=6, style="unbiased", baseline=False)
 DISHES = ("ramen", "lasagna", "tacos", "dosa", "paella", "goulash", "pierogi", "tagine")

@@ -21,7 +21,7 @@ from .conftest import (
 )
 
 if TYPE_CHECKING:
-    from useralign.models.generators.base import TextRequest
+    from useralign.models import TextRequest
 
 GIVEN = ("music", "sport", "travel")
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from useralign import Candidate
-    from useralign.models.generators.base import TextRequest
+    from useralign.models import TextRequest
 
 DRAFTS = Path(__file__).parent / "drafts"
 RECIPES = {

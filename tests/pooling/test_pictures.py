@@ -14,7 +14,7 @@ from useralign.pooling.parse import picture_problem, picture_suffix
 from .conftest import QUESTION, Fingerprints, Scripted, png
 
 if TYPE_CHECKING:
-    from useralign.models.generators.base import ImageRequest
+    from useralign.models import ImageRequest
 
 RECIPE = Recipe(kind="image", size=6)
 

@@ -23,7 +23,7 @@ from useralign.pooling.journal import Journal
 from .conftest import QUESTION, Fingerprints, Scripted, answer, failing_at
 
 if TYPE_CHECKING:
-    from useralign.models.generators.base import TextRequest
+    from useralign.models import TextRequest
 
 REPLIES = 22
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from useralign import Candidate, Comparison, OptionError, Pool, Session
 from useralign.errors import ModelAnswerError, ModelUnavailableError, SessionStateError
-from useralign.models.generators import Scripted, TextRequest
+from useralign.models import Scripted, TextRequest
 from useralign.users import JudgePersona, converse
 from useralign.users.base import check_user
 from useralign.users.judge import comparison_prompt, read_verdict

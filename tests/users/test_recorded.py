@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from useralign import Candidate, Comparison, FileFormatError, OptionError, Pool, Session
 from useralign.errors import AnswerError
-from useralign.models.embedders import FunctionEmbedder
+from useralign.models import FunctionEmbedder
 from useralign.users import People, RecordedPerson, converse
 from useralign.users.base import check_user
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from useralign import Candidate, Comparison, OptionError, Pool, Session, domains
 from useralign.errors import AnswerError
-from useralign.models.embedders import FunctionEmbedder
+from useralign.models import FunctionEmbedder
 from useralign.users import (
     BTL,
     Consistent,

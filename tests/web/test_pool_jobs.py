@@ -11,8 +11,7 @@ from sqlalchemy import update
 
 from tests.web.browser import Browser
 from useralign.errors import ModelUnavailableError
-from useralign.models.generators import Generator
-from useralign.models.generators.scripted import Scripted
+from useralign.models import Generator, Scripted
 from useralign.store import PoolJob, Store
 from useralign.store.schema import makings
 from useralign.web import Settings, models

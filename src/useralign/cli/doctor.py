@@ -123,7 +123,7 @@ def _models() -> list[Finding]:
 
 
 def _embedders() -> list[Finding]:
-    from useralign.models.embedders import report
+    from useralign.models import embedder_statuses
 
     return [
         Finding(
@@ -131,7 +131,7 @@ def _embedders() -> list[Finding]:
             f"{'/'.join(status.embeds)}, {status.dimension}-d: {status.why}",
             status.usable or None,
         )
-        for status in report()
+        for status in embedder_statuses()
     ]
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from useralign.domains import Question
-    from useralign.models.generators import Generator
+    from useralign.models import Generator
     from useralign.pool import Pool
     from useralign.pooling import Event
 
@@ -58,11 +58,11 @@ def generate(request: PoolRequest, console: Console) -> Pool:
 def _offer(console: Console) -> Generator:
     """Offer to fetch the default local model; anything but y says no."""
     from useralign.models import weights
-    from useralign.models.weights.progress import megabytes, shown
+    from useralign.models.progress import format_size, show_progress
 
     entry = weights.find(weights.DEFAULT_TEXT_MODEL)
     console.print(
-        f"No model is at hand. Fetch {entry.name} ({megabytes(entry.size)}, {entry.licence}) to "
+        f"No model is at hand. Fetch {entry.name} ({format_size(entry.size)}, {entry.licence}) to "
         "run on this machine? [y/N] ",
         end="",
         markup=False,
@@ -76,7 +76,7 @@ def _offer(console: Console) -> Generator:
             "no model to make answers with; set OPENAI_API_KEY, or run "
             f"`useralign models pull {entry.name}`, or give --pool FILE with your own answers"
         )
-    with shown(entry) as progress:
+    with show_progress(entry.name, entry.size) as progress:
         weights.ensure(entry, progress)
     return load_generator(f"local:{entry.name}")
 

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from useralign.cli.options import AsJson, emit
 from useralign.models import weights
-from useralign.models.weights.progress import megabytes, shown
+from useralign.models.progress import format_size, show_progress
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -24,7 +24,7 @@ Name = Annotated[str, typer.Argument(help="As `useralign models list` shows it."
 def pull(name: Name = weights.DEFAULT_TEXT_MODEL, as_json: AsJson = False) -> None:
     """Fetch a model's weights; a pull that was cut off goes on where it stopped."""
     entry = weights.find(name)
-    with shown(entry) as progress:
+    with show_progress(entry.name, entry.size) as progress:
         path = weights.ensure(entry, progress)
     value = {"name": name, "path": str(path), "size": entry.size, "sha256": entry.sha256}
     emit(as_json, value, f"{name} is in {path}")
@@ -39,7 +39,7 @@ def list_models(as_json: AsJson = False) -> None:
         return
     table = Table("name", "kind", "size", "licence", "here", box=None, pad_edge=False)
     for row in rows:
-        size = megabytes(int(str(row["size"])))
+        size = format_size(int(str(row["size"])))
         here = "yes" if row["path"] else "no"
         table.add_row(str(row["name"]), str(row["kind"]), size, str(row["licence"]), here)
     Console().print(table)

@@ -126,7 +126,7 @@ def _side_by_side(paths: list[Path]) -> Any:
         from PIL import Image
     except ImportError:
         return None
-    from useralign.models.embedders.pictures import open_picture
+    from useralign.models.image_embedders import open_picture
 
     pictures = []
     for path in paths:

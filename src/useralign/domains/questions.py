@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from useralign import pictures
 from useralign.errors import FileFormatError, OptionError
-from useralign.models.embedders import embedder_for
+from useralign.models import embedder_for
 from useralign.pool import Candidate, Pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from useralign.models.embedders import Embedder
+    from useralign.models import Embedder
 
 DATA = Path(__file__).parent / "data"
 STYLES = ("mixed", "unbiased")

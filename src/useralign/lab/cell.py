@@ -22,7 +22,7 @@ from useralign import domains
 from useralign.answers import Comparison
 from useralign.errors import OptionError
 from useralign.methods.useralign import UserAlignLoss
-from useralign.models.embedders import default_name, embedder_for
+from useralign.models import default_embedder, embedder_for
 from useralign.pool import Pool
 from useralign.session import Session
 from useralign.users import LinearUser, simulate, user_kind
@@ -290,7 +290,7 @@ def embedder_of(domain: Domain, text: str | None = None, image: str | None = Non
     """Return the name of what makes a domain's features: the one given, or the default."""
     if all(question.axes for question in domain.questions):
         return AXES
-    return (image if domain.kind == "image" else text) or default_name(domain.kind)
+    return (image if domain.kind == "image" else text) or default_embedder(domain.kind)
 
 
 def seed_of(*parts: str | int) -> int:

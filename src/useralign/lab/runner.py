@@ -13,13 +13,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from filelock import FileLock, Timeout
+
 import useralign
 from useralign.errors import FileFormatError, ModelUnavailableError, OptionError
 from useralign.files import write_atomically
 from useralign.lab.dispatch import Engine, EngineError, engine_for, in_batches
 from useralign.lab.journal import CELLS, Journal, Results, check_conditions
 from useralign.lab.plan import Plan, parse_plan, read_plan
-from useralign.models.weights.lock import locked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -107,12 +108,18 @@ def alone_in(folder: Path) -> Iterator[None]:
     """
     if folder.exists() and not folder.is_dir():
         raise OptionError(f"{folder}: is a file; give a folder for the results")
-
-    def busy() -> None:
-        raise OptionError(f"{folder}: another run is at work there; wait for it, or choose another")
-
-    with locked(folder / ".lock", busy):
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise OptionError(
+            f"{folder}: another run is at work there; wait for it, or choose another"
+        ) from None
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def run_cells(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from useralign.answers import Answer
-    from useralign.models.embedders import Embedder
+    from useralign.models import Embedder
     from useralign.pool import Candidate, Pool
     from useralign.session import Session
     from useralign.users.recorded import People

@@ -1,1 +1,58 @@
-"""Models: generators that write candidates, embedders that compute features, and their weights."""
+"""Models: generators of texts and pictures, embedders, their weights and their caches.
+
+`generator_for` and `embedder_for` return a model by its name. The models with optional dependencies
+are modules of their own (`openai`, `local`, `text_embedders`, `image_embedders`), which are loaded
+when they are asked for; importing this package needs none of them.
+"""
+
+from useralign.models.cache import CachedEmbedder, CachedGenerator
+from useralign.models.choice import (
+    KEY_VARIABLES,
+    AvailableModel,
+    EmbedderStatus,
+    available,
+    default_embedder,
+    default_generator,
+    embedder_for,
+    embedder_statuses,
+    generator_for,
+)
+from useralign.models.custom_embedders import FunctionEmbedder, PrecomputedEmbedder
+from useralign.models.embedder import Embedder
+from useralign.models.generator import (
+    Generator,
+    ImageRequest,
+    Picture,
+    Text,
+    TextRequest,
+    Usage,
+    plain,
+    wait_for,
+)
+from useralign.models.scripted import Scripted
+
+__all__ = [
+    "KEY_VARIABLES",
+    "AvailableModel",
+    "CachedEmbedder",
+    "CachedGenerator",
+    "Embedder",
+    "EmbedderStatus",
+    "FunctionEmbedder",
+    "Generator",
+    "ImageRequest",
+    "Picture",
+    "PrecomputedEmbedder",
+    "Scripted",
+    "Text",
+    "TextRequest",
+    "Usage",
+    "available",
+    "default_embedder",
+    "default_generator",
+    "embedder_for",
+    "embedder_statuses",
+    "generator_for",
+    "plain",
+    "wait_for",
+]

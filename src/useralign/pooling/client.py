@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from useralign.errors import ModelAnswerError
 from useralign.files import write_atomically
-from useralign.models.generators.base import ImageRequest, Picture, Text, TextRequest, Usage, plain
+from useralign.models import ImageRequest, Picture, Text, TextRequest, Usage, plain
 from useralign.pool import Candidate
 from useralign.pooling.parse import LONGEST, parse_answer, picture_problem, picture_suffix
 from useralign.pooling.recipe import digest
@@ -26,7 +26,7 @@ from useralign.pooling.recipe import digest
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 
-    from useralign.models.generators.base import Generator
+    from useralign.models import Generator
     from useralign.pooling.journal import Journal
     from useralign.pooling.recipe import Recipe
 

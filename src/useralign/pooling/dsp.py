@@ -23,8 +23,7 @@ from useralign.pooling.recipe import Recipe
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from useralign.models.embedders import Embedder
-    from useralign.models.generators import Generator
+    from useralign.models import Embedder, Generator
 
 INTERESTS = {
     "academy": "works at a university and wants precise terms, evidence and context",

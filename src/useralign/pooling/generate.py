@@ -18,10 +18,16 @@ import numpy as np
 
 from useralign.errors import ModelAnswerError, ModelError, ModelUnavailableError, OptionError
 from useralign.files import cache_dir
-from useralign.models.embedders import embedder_for
-from useralign.models.generators.base import Generator, ImageRequest, TextRequest, Usage
-from useralign.models.generators.choose import default_name, generator_for
-from useralign.models.generators.waiting import wait_for
+from useralign.models import (
+    Generator,
+    ImageRequest,
+    TextRequest,
+    Usage,
+    default_generator,
+    embedder_for,
+    generator_for,
+    wait_for,
+)
 from useralign.pool import Candidate, Pool
 from useralign.pooling import prompts
 from useralign.pooling.client import (
@@ -160,7 +166,7 @@ def load_generator(model: str | Path | Generator | None = None) -> Generator:
     """Return a generator by name; a local model writes four answers at once, 1.6 times as fast."""
     if isinstance(model, Generator):
         return model
-    name = str(model or default_name())
+    name = str(model or default_generator())
     return generator_for(name, **({"parallel": 4} if name.startswith("local") else {}))
 
 

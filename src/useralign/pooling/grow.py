@@ -36,8 +36,7 @@ from useralign.errors import (
     UseralignError,
 )
 from useralign.files import cache_dir
-from useralign.models.embedders import embedder_for
-from useralign.models.generators.base import ImageRequest, TextRequest, Usage
+from useralign.models import ImageRequest, TextRequest, Usage, embedder_for
 from useralign.pool import Candidate
 from useralign.pooling import prompts
 from useralign.pooling.client import (
@@ -61,7 +60,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from useralign.models.generators.base import Generator
+    from useralign.models import Generator
     from useralign.pool import Pool
     from useralign.pooling.generate import Progress
     from useralign.pooling.select import AnyEmbedder

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from useralign.errors import ModelAnswerError
-from useralign.models.generators.base import TextRequest
+from useralign.models import TextRequest
 from useralign.pooling import prompts
 from useralign.pooling.client import OverBudgetError, together
 from useralign.pooling.parse import (

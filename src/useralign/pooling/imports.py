@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from useralign.errors import FileFormatError
-from useralign.models.embedders import embedder_for
+from useralign.models import embedder_for
 from useralign.pool import Candidate, Pool
 from useralign.pooling.parse import SUFFIXES, picture_problem
 from useralign.pooling.recipe import MAX_COSINE

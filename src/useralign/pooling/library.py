@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from useralign import domains
 from useralign.errors import FileFormatError, OptionError
 from useralign.files import cache_dir
-from useralign.models.embedders import embedder_for
+from useralign.models import embedder_for
 from useralign.pool import Candidate, Pool
 from useralign.pooling.generate import default_recipe, generate_pool
 from useralign.pooling.recipe import pool_key, question_key
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from useralign.domains import Question
-    from useralign.models.embedders.base import Embedder
-    from useralign.models.generators.base import Generator
+    from useralign.models import Embedder, Generator
     from useralign.pooling.generate import Progress
     from useralign.pooling.recipe import Kind, Recipe
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from useralign.models.embedders.base import Embedder
+    from useralign.models import Embedder
     from useralign.pooling.recipe import Recipe
 
 FEW_AXES = 16

@@ -18,7 +18,7 @@ from sqlalchemy import delete, exists, insert, select, text
 
 from useralign import pictures
 from useralign.errors import InputError, NotFoundError
-from useralign.models.embedders.checks import need
+from useralign.extras import import_extra
 from useralign.store.schema import media, pools
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _webp(content: bytes, width: int, height: int) -> Media:
 
 
 def _decoded(content: bytes, name: str) -> Any:
-    opener = need("PIL.Image", "pictures", "web")
+    opener = import_extra("PIL.Image", "pictures", "web")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")

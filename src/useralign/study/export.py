@@ -9,8 +9,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from useralign.errors import FileFormatError, OptionError
+from useralign.extras import import_extra
 from useralign.files import write_atomically
-from useralign.models.embedders.checks import need
 from useralign.study.codebook import COLUMNS, SHARED, Column, codebook
 from useralign.study.export_rows import CHUNK, rows_of
 
@@ -201,4 +201,4 @@ def _chunks(rows: Iterable[Record], size: int = CHUNK) -> Iterator[list[Record]]
 
 def _arrow() -> tuple[Any, Any]:
     needed = ("Parquet", "parquet")
-    return need("pyarrow", *needed), need("pyarrow.parquet", *needed)
+    return import_extra("pyarrow", *needed), import_extra("pyarrow.parquet", *needed)

@@ -18,8 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from useralign.checks import whole
 from useralign.errors import ModelAnswerError, OptionError, SessionStateError
-from useralign.models.generators.base import TextRequest, Usage
-from useralign.models.generators.cache import Cached
+from useralign.models import CachedGenerator, TextRequest, Usage
 from useralign.users.base import User
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from useralign.answers import Comparison
-    from useralign.models.generators.base import Generator
+    from useralign.models import Generator
     from useralign.pool import Candidate
 
 
@@ -135,8 +134,8 @@ class JudgePersona(User):
         self.seed = whole("seed", seed, least=0)
         self.tries = whole("tries", tries, least=1)
         self.usage = Usage()
-        if cache is not False and not isinstance(generator, Cached):
-            generator = Cached(generator, None if cache is True else cache)
+        if cache is not False and not isinstance(generator, CachedGenerator):
+            generator = CachedGenerator(generator, None if cache is True else cache)
         self.generator = generator
         self._verdicts: dict[tuple[str, str], tuple[str, str]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None

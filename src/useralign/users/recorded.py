@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from useralign.answers import Comparison
-    from useralign.models.embedders import Embedder
+    from useralign.models import Embedder
 
     Pair = tuple[str, str]
     Recorded = tuple[str, str, str | None]

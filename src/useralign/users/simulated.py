@@ -10,7 +10,7 @@ import numpy as np
 from useralign.checks import is_finite, whole
 from useralign.domains.questions import Persona
 from useralign.errors import AnswerError, OptionError
-from useralign.models.embedders import embedder_for
+from useralign.models import embedder_for
 from useralign.users.base import User
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from useralign.answers import Comparison
     from useralign.domains.questions import Question
-    from useralign.models.embedders import Embedder
+    from useralign.models import Embedder
     from useralign.pool import Candidate, Pool
 
 

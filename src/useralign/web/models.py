@@ -6,8 +6,7 @@ import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from useralign.models import weights
-from useralign.models.generators.choose import KEY_VARIABLES
+from useralign.models import KEY_VARIABLES, weights
 from useralign.models.weights import DEFAULT_TEXT_MODEL
 
 SERVICE = (*KEY_VARIABLES, "OPENAI_BASE_URL")

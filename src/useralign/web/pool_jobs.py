@@ -20,7 +20,7 @@ from useralign.web import start_session
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from useralign.models.generators import Generator
+    from useralign.models import Generator
     from useralign.pool import Pool
     from useralign.pooling import Event
     from useralign.store import PoolJob, Store

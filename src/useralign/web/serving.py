@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from useralign.errors import OptionError
-from useralign.models.embedders import embedder_for
+from useralign.models import embedder_for
 from useralign.store import open_store
 from useralign.web.app import create_app
 from useralign.web.settings import Settings, is_loopback, no_secret

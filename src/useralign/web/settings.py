@@ -13,7 +13,7 @@ from useralign.pooling import load_generator
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from useralign.models.generators import Generator
+    from useralign.models import Generator
 
 SHORTEST_SECRET = 16
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})

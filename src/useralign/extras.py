@@ -1,0 +1,78 @@
+"""Optional dependencies: importing them, or naming the extra that brings them."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+from useralign.errors import MissingExtraError, ModelUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def import_extra(module: str, feature: str, extra: str) -> Any:
+    """Import an optional dependency.
+
+    Parameters
+    ----------
+    module : str
+        What to import.
+    feature : str
+        What needs it, for the message.
+    extra : str
+        The extra of this package that brings it.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    ModelUnavailableError
+        If it is installed but fails to start, as torchvision does beside another build of torch.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise MissingExtraError(feature, extra) from None
+    except (RuntimeError, OSError) as error:
+        raise ModelUnavailableError(
+            f"{feature} needs {module}, which is installed but cannot be imported ({error}): "
+            f"pip install --force-reinstall 'useralign[{extra}]'"
+        ) from error
+
+
+def require_extra(modules: Sequence[str], feature: str, extra: str) -> None:
+    """Raise `MissingExtraError` unless the modules are installed; none of them is imported.
+
+    Parameters
+    ----------
+    modules : sequence of str
+        Top-level names.
+    feature, extra : str
+        As for `import_extra`.
+    """
+    if absent_modules(modules):
+        raise MissingExtraError(feature, extra)
+
+
+def install_hint(modules: Sequence[str], extra: str | None = None) -> str | None:
+    """Return which modules are not installed and how to get them, or None.
+
+    Parameters
+    ----------
+    modules : sequence of str
+        Top-level names.
+    extra : str, optional
+        The extra that brings them; without one they belong to the base installation.
+    """
+    absent = absent_modules(modules)
+    if not absent:
+        return None
+    package = f"'useralign[{extra}]'" if extra else "useralign"
+    return f"{', '.join(absent)} not installed: pip install {package}"
+
+
+def absent_modules(modules: Sequence[str]) -> list[str]:
+    """Return those top-level modules that are not installed; none of them is imported."""
+    return [module for module in modules if importlib.util.find_spec(module) is None]

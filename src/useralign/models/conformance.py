@@ -1,0 +1,252 @@
+"""Checks that a generator or an embedder keeps its contract, for the authors of plug-ins.
+
+from useralign.testing import check_embedder, check_generator
+
+def test_my_embedder():
+    check_embedder(MyEmbedder())
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from useralign.errors import ModelUnavailableError
+from useralign.models.embedder import KINDS, Embedder
+from useralign.models.generator import (
+    Generator,
+    ImageRequest,
+    Picture,
+    Text,
+    TextRequest,
+    Usage,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from numpy.typing import NDArray
+
+TEXTS = (
+    "Cook a mild potato soup.",
+    "Cook a fiery curry with plenty of chilli, and serve it with rice, yoghurt and a cold beer.",
+    "Spend the day at the beach.",
+    "東京で寿司を食べる 🍣",
+)
+_TOLERANCE = 1e-4
+
+
+def check_generator(generator: Generator, *, max_tokens: int = 16) -> None:
+    """Use a generator in every way its contract allows, and fail with what is amiss.
+
+    It makes a handful of real calls, with short prompts, and closes the generator.
+
+    Parameters
+    ----------
+    generator : Generator
+    max_tokens : int
+        For each text.
+
+    Raises
+    ------
+    AssertionError
+        If it does not keep its contract.
+    """
+    _expect(isinstance(generator, Generator), "it is derived from Generator")
+    _expect(bool(generator.name) and isinstance(generator.model, str), "it has a name and a model")
+    _expect(generator.makes <= set(KINDS), f"makes is among {sorted(KINDS)}")
+    _expect(bool(generator.makes), "it makes something")
+    _expect(_is_text_map(generator.identity), "identity maps texts to texts")
+    _check_secrets(generator)
+    asyncio.run(_check_calls(generator, max_tokens))
+
+
+def _is_text_map(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(k, str) and isinstance(v, str) for k, v in value.items()
+    )
+
+
+def _check_secrets(generator: Generator) -> None:
+    visible = repr(generator) + str(generator.identity)
+    for variable, value in os.environ.items():
+        if variable.endswith("_API_KEY") and len(value) > 7:
+            _expect(value not in visible, f"the key in {variable} is not shown")
+
+
+async def _check_calls(generator: Generator, max_tokens: int) -> None:
+    ask = [
+        TextRequest(f"Name a colour, please ({n}).", max_tokens=max_tokens, seed=n) for n in (1, 2)
+    ]
+    draw = ImageRequest("A red circle.", seed=1)
+    try:
+        if "text" in generator.makes:
+            await _check_cancelling(generator, ask[0])
+            for text in await asyncio.gather(*map(generator.text, ask)):
+                _check_text(text)
+            if generator.continues:
+                await _check_continuing(generator, ask[0])
+        else:
+            await _check_unavailable(generator.text(ask[0]), "text")
+        if "image" in generator.makes:
+            _check_picture(await generator.image(draw))
+        else:
+            await _check_unavailable(generator.image(draw), "image")
+    finally:
+        await generator.aclose()
+        await generator.aclose()
+
+
+async def _check_continuing(generator: Generator, request: TextRequest) -> None:
+    begun = replace(request, begin="The colour is")
+    weighed = replace(begun, weigh=("red", "seven"))
+    text = (await generator.text(begun)).text
+    _expect(text.startswith(begun.begin), "a text begins with what it is to begin with")
+    likely = json.loads((await generator.text(weighed)).text)
+    _expect(set(likely) == set(weighed.weigh), "all words are weighed, and no others")
+    _expect(all(value <= 0 for value in likely.values()), "words have log-probabilities")
+
+
+async def _check_cancelling(generator: Generator, request: TextRequest) -> None:
+    task = asyncio.create_task(_await(generator.text(request)))
+    await asyncio.sleep(0)
+    task.cancel()
+    result = (await asyncio.gather(task, return_exceptions=True))[0]
+    _expect(
+        isinstance(result, Text | asyncio.CancelledError),
+        "a call that is cancelled ends with CancelledError",
+    )
+
+
+async def _await(call: Awaitable[Text]) -> Text:
+    return await call
+
+
+async def _check_unavailable(call: Awaitable[object], kind: str) -> None:
+    try:
+        await call
+    except ModelUnavailableError:
+        return
+    _expect(False, f"{kind} is not in makes, so it raises ModelUnavailableError")
+
+
+def _check_text(text: object) -> None:
+    _expect(isinstance(text, Text), "text() returns a Text")
+    if isinstance(text, Text):
+        _expect(isinstance(text.text, str) and bool(text.text), "a Text holds a text")
+        _check_usage(text.usage, cached=text.cached)
+
+
+def _check_picture(picture: object) -> None:
+    _expect(isinstance(picture, Picture), "image() returns a Picture")
+    if isinstance(picture, Picture):
+        _expect(isinstance(picture.data, bytes) and bool(picture.data), "a Picture holds bytes")
+        _expect(picture.media_type.startswith("image/"), "a Picture has an image's media type")
+        _check_usage(picture.usage, cached=picture.cached)
+
+
+def _check_usage(usage: Usage, *, cached: bool) -> None:
+    if cached:
+        _expect(usage == Usage(), "an answer from a cache has no usage")
+    else:
+        _expect(usage.calls >= 1, "an answer counts its call")
+        _expect(
+            usage.seconds >= 0 and (usage.cost is None or usage.cost >= 0), "usage is not negative"
+        )
+
+
+def check_embedder(embedder: Embedder, texts: Sequence[str] = TEXTS) -> None:
+    """Run an embedder through its contract, as `Embedder` states it.
+
+    Parameters
+    ----------
+    embedder : Embedder
+        One that can work here: its `trouble()` is None.
+    texts : sequence of str
+        What to embed; give your own if yours knows certain texts only.
+
+    Raises
+    ------
+    AssertionError
+        With what is not as it should be.
+    """
+    _expect(isinstance(embedder, Embedder), "it derives from useralign.models.Embedder")
+    _expect(bool(embedder.name), "it has a name")
+    _expect(bool(embedder.embeds) and embedder.embeds <= set(KINDS), f"it embeds some of {KINDS}")
+    _expect(embedder.trouble() is None, f"it can work here; it says: {embedder.trouble()}")
+    if "text" in embedder.embeds:
+        _check_kind(embedder, embedder.embed_texts, list(texts))
+    else:
+        _check_refusal(embedder.embed_texts, list(texts))
+    with tempfile.TemporaryDirectory() as folder:
+        paths = _pictures(Path(folder))
+        if "image" in embedder.embeds and "text" not in embedder.embeds:
+            _check_kind(embedder, embedder.embed_images, paths)
+        elif "image" not in embedder.embeds:
+            _check_refusal(embedder.embed_images, paths)
+
+
+def _check_kind(
+    embedder: Embedder, embed: Callable[[Any], NDArray[np.float64]], items: list[Any]
+) -> None:
+    vectors = embed(items)
+    shape = (len(items), embedder.dimension)
+    _expect(isinstance(vectors, np.ndarray), f"it returns an array, not a {type(vectors)}")
+    _expect(vectors.shape == shape, f"the shape is {shape}; got {vectors.shape}")
+    _expect(vectors.dtype == np.float64, f"the type is float64; got {vectors.dtype}")
+    _expect(bool(np.isfinite(vectors).all()), "every number is finite")
+    _expect(len(np.unique(vectors, axis=0)) > 1, "different items have different vectors")
+    _expect(embed([]).shape == (0, embedder.dimension), "nothing gives no rows")
+    size = float(np.abs(vectors).max()) or 1.0
+    for other, what in (
+        (embed(items), "asked again"),
+        (np.vstack([embed([item]) for item in items]), "one by one"),
+        (embed(items[::-1])[::-1], "in another order"),
+    ):
+        apart = float(np.abs(other - vectors).max()) / size
+        _expect(
+            apart <= _TOLERANCE, f"{what}, the vectors are the same; they differ by {apart:.2g}"
+        )
+
+
+def _check_refusal(embed: Callable[[Any], NDArray[np.float64]], items: list[Any]) -> None:
+    try:
+        embed(items)
+    except ModelUnavailableError:
+        return
+    _expect(False, "a kind that it does not offer raises ModelUnavailableError")
+
+
+def _pictures(folder: Path) -> list[Path]:
+    """Write three small pictures, without a library that may not be installed."""
+    height, width = np.mgrid[0:48, 0:64]
+    patterns = (height * 5, (height // 8 + width // 8) % 2 * 255, (height - width) ** 2 // 16)
+    paths = []
+    for number, pattern in enumerate(patterns):
+        pixels = np.stack([pattern, pattern[::-1], 255 - pattern], axis=2).astype(np.uint8)
+        path = folder / f"{number}.bmp"
+        path.write_bytes(_bmp(pixels))
+        paths.append(path)
+    return paths
+
+
+def _bmp(pixels: NDArray[np.uint8]) -> bytes:
+    """Return a 24-bit bitmap, shape (h, w, 3) with w a multiple of 4, so that no row is padded."""
+    height, width, _ = pixels.shape
+    body = pixels[::-1, :, ::-1].tobytes()
+    header = [40, width, height, 1 | 24 << 16, 0, len(body), 2835, 2835, 0, 0]
+    file = b"BM" + b"".join(n.to_bytes(4, "little") for n in (54 + len(body), 0, 54))
+    return file + b"".join(n.to_bytes(4, "little") for n in header) + body
+
+
+def _expect(holds: bool, what: str) -> None:
+    # Not `assert`: the check must also work under `python -O`.
+    if not holds:
+        raise AssertionError(f"expected that {what}")

@@ -1,0 +1,145 @@
+"""The contract of an embedder, and the checks of what goes in and what comes out."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from useralign.errors import InputError, ModelAnswerError, ModelUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike, NDArray
+
+KINDS = ("text", "image")
+
+
+class Embedder(ABC):
+    """A model that maps texts, pictures, or both, to vectors of a fixed length.
+
+    The contract, which `useralign.testing.check_embedder` verifies:
+
+    - `embed_texts` and `embed_images` take a sequence of n and return an array of shape (n, d),
+      float64, finite, not normalised: the pool does that.
+    - The same item gives the same vector, whatever else is in the batch, up to rounding.
+    - A kind that it does not offer raises `ModelUnavailableError`; `embeds` lists those it offers.
+    - Weights are loaded at the first use, not at construction, so that making one is cheap.
+    - `trouble` returns, without loading anything, why it cannot work on this machine.
+
+    Attributes
+    ----------
+    name : str
+        What it is called, in pools and in messages.
+    dimension : int
+        The length d of its vectors; 0 if that is only known after the first use.
+    embeds : frozenset of str
+        The kinds it offers, out of `"text"` and `"image"`.
+    costly : bool
+        Whether a vector takes so long that looking it up is faster than making it again.
+    """
+
+    name: str
+    dimension: int
+    embeds: frozenset[str] = frozenset()
+    costly: ClassVar[bool] = False
+
+    @property
+    def identity(self) -> str:
+        """Everything but the item that decides a vector: a part of the key in the cache."""
+        return self.name
+
+    def trouble(self) -> str | None:
+        """Return why it cannot work here and what to do about it, or None when it can."""
+        return None
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float64]:  # noqa: ARG002
+        """Embed texts, shape (n, d)."""
+        raise ModelUnavailableError(f"{self.name} embeds no texts; choose a text embedder")
+
+    def embed_images(self, paths: Sequence[str | Path]) -> NDArray[np.float64]:  # noqa: ARG002
+        """Embed the pictures in image files, shape (n, d)."""
+        raise ModelUnavailableError(f"{self.name} embeds no pictures; choose an image embedder")
+
+
+def as_texts(texts: Sequence[str]) -> list[str]:
+    """Check texts before they are embedded.
+
+    Parameters
+    ----------
+    texts : sequence of str, length n
+
+    Returns
+    -------
+    list of str, length n
+
+    Raises
+    ------
+    InputError
+        If it is one string, or an item is not a string or is empty.
+    """
+    if isinstance(texts, str):
+        raise InputError(f"expected a list of texts, got one string; pass [{texts[:40]!r}]")
+    items = list(texts)
+    for index, item in enumerate(items):
+        if not isinstance(item, str):
+            raise InputError(f"text {index} is a {type(item).__name__}; expected a string")
+        if not item.strip():
+            raise InputError(f"text {index} is empty; leave it out or give its text")
+    return items
+
+
+def as_paths(paths: Sequence[str | Path]) -> list[str | Path]:
+    """Check the paths of pictures before they are opened, as `as_texts` does with texts."""
+    if isinstance(paths, str) or not hasattr(paths, "__len__"):
+        raise InputError(f"expected a list of paths of image files, got {paths!r}; pass a list")
+    return list(paths)
+
+
+def as_vectors(vectors: ArrayLike, count: int, dimension: int, name: str) -> NDArray[np.float64]:
+    """Check vectors before they are handed out.
+
+    Parameters
+    ----------
+    vectors : array_like, shape (n, d)
+    count : int
+        The number n of items that were embedded.
+    dimension : int
+        The length d that is expected; 0 for any.
+    name : str
+        Whose vectors they are, for messages.
+
+    Returns
+    -------
+    ndarray, shape (n, d)
+
+    Raises
+    ------
+    ModelAnswerError
+        If they are not n finite vectors of that length.
+    """
+    try:
+        matrix = np.asarray(vectors, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelAnswerError(f"{name} gave no array of numbers: {error}") from error
+    if count == 0:
+        return np.zeros((0, dimension))
+    if matrix.ndim != 2 or len(matrix) != count:
+        raise ModelAnswerError(
+            f"{name} gave an array of shape {matrix.shape} for {count} item(s); "
+            f"expected ({count}, {dimension or 'd'}): one row an item"
+        )
+    if matrix.shape[1] != (dimension or matrix.shape[1]):
+        raise ModelAnswerError(
+            f"{name} gave vectors of length {matrix.shape[1]}; expected {dimension}"
+        )
+    if not np.isfinite(matrix).all():
+        row, column = map(int, np.argwhere(~np.isfinite(matrix))[0])
+        raise ModelAnswerError(
+            f"{name} gave {matrix[row, column]} for item {row} (column {column}); "
+            "expected finite numbers"
+        )
+    return matrix

@@ -1,0 +1,210 @@
+"""The contract of a generator, what it is asked for and what it returns."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from useralign.errors import ModelUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What calls to a model used. Add two to get their sum.
+
+    Parameters
+    ----------
+    calls, input_tokens, output_tokens, images : int
+    seconds : float
+        Time spent in the calls, added up.
+    cost : float or None
+        In US dollars; None when no price is known.
+    """
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    images: int = 0
+    seconds: float = 0.0
+    cost: float | None = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        unknown = self.cost is None or other.cost is None
+        return Usage(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.images + other.images,
+            self.seconds + other.seconds,
+            None if unknown else (self.cost or 0.0) + (other.cost or 0.0),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TextRequest:
+    """A request for one text.
+
+    Parameters
+    ----------
+    prompt : str
+    system : str, optional
+    temperature : float
+    max_tokens : int
+    seed : int, optional
+        The same request with the same seed is the same text where the model allows it, and is
+        answered from the cache; another seed asks for another sample.
+    min_p : float, optional
+        Drop tokens less likely than this share of the likeliest; where the service knows it.
+    schema : mapping, optional
+        A JSON schema that the text must follow, where the service can enforce it. The reply is
+        parsed and checked all the same.
+    examples : tuple of (str, str)
+        Prompts and their replies, sent as earlier turns: a small model follows an example
+        better than a rule.
+    begin : str
+        What the text begins with, for generators that `continues` only.
+    weigh : tuple of str
+        Words. The text is then not prose but a JSON object of each word and the log-probability
+        that it (or rather its first token) comes next after `begin`. For generators that
+        `continues` only.
+    """
+
+    prompt: str
+    system: str | None = None
+    temperature: float = 0.5
+    max_tokens: int = 256
+    seed: int | None = None
+    min_p: float | None = None
+    schema: Mapping[str, Any] | None = field(default=None, hash=False)
+    examples: tuple[tuple[str, str], ...] = ()
+    begin: str = ""
+    weigh: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One generated text, and how it came to be."""
+
+    text: str
+    model: str
+    finish: str = "stop"
+    usage: Usage = field(default_factory=Usage)
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRequest:
+    """A request for one picture."""
+
+    prompt: str
+    size: str = "1024x1024"
+    quality: str = "low"
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One generated picture, as the bytes of an image file."""
+
+    data: bytes
+    model: str
+    media_type: str = "image/png"
+    usage: Usage = field(default_factory=Usage)
+    cached: bool = False
+
+
+def plain(request: TextRequest | ImageRequest) -> dict[str, Any]:
+    """Return a request as plain data, for keys of caches and journals.
+
+    Fields that were added later are left out when empty, so that old entries are still found.
+    """
+    later = {"examples", "begin", "weigh"}
+    return {k: v for k, v in asdict(request).items() if v or k not in later}
+
+
+class Generator(ABC):
+    """A model that writes text, draws pictures, or both.
+
+    The contract, which `useralign.testing.check_generator` verifies:
+
+    - `text` and `image` are coroutines; several may run at once, and the generator itself limits
+      how many reach the model.
+    - A kind that it does not offer raises `ModelUnavailableError`; `makes` lists those it offers.
+    - A failure raises `ModelUnavailableError` (cannot be reached, no key, no weights) or
+      `ModelAnswerError` (it answered with nothing usable) after its own retries. No message,
+      log line or repr ever holds a key.
+    - Every result carries its `Usage`; a result from a cache carries `Usage()` and `cached=True`.
+    - What a model says is data: it is never executed, and never trusted to have a form.
+    - `continues` is whether it knows a request's `begin` and `weigh`; no other generator gets
+      them.
+    """
+
+    name: ClassVar[str]
+    makes: frozenset[str] = frozenset()
+    continues: bool = False
+    model: str
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What, besides the request, decides the answer: the key under which it is cached.
+
+        A generator whose answers depend on more than its name and model (an address, a file)
+        adds that here, without anything secret.
+        """
+        return {"generator": self.name, "model": self.model}
+
+    async def text(self, request: TextRequest) -> Text:  # noqa: ARG002
+        """Generate one text."""
+        raise ModelUnavailableError(f"{self.name} ({self.model}) writes no text")
+
+    async def image(self, request: ImageRequest) -> Picture:  # noqa: ARG002
+        """Generate one picture."""
+        raise ModelUnavailableError(f"{self.name} ({self.model}) draws no pictures")
+
+    async def release(self) -> None:  # noqa: B027 - as below
+        """Let go of what belongs to this event loop, which is about to end; weights stay."""
+
+    async def aclose(self) -> None:  # noqa: B027 - most have nothing to close
+        """Release connections and weights. Calling it twice is harmless."""
+
+
+def wait_for(call: Coroutine[Any, Any, Result], *generators: Generator) -> Result:
+    """Run a call to its end and return its result.
+
+    It gets an event loop of its own, and where one is running already, which cannot wait for
+    itself, a thread of its own, too.
+
+    Parameters
+    ----------
+    call : coroutine
+    *generators : Generator
+        Those that it uses: they let go of what belongs to the loop before that ends.
+    """
+
+    async def work() -> Result:
+        try:
+            return await call
+        finally:
+            for generator in generators:
+                await generator.release()
+
+    if not _in_loop():
+        return asyncio.run(work())
+    with ThreadPoolExecutor(1) as aside:
+        return aside.submit(asyncio.run, work()).result()
+
+
+def _in_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -1,0 +1,457 @@
+"""Models that run on this machine, through llama.cpp by way of `xllamacpp`.
+
+`Local` runs a model in this process; `LocalServer` serves one on this machine's loopback.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import json
+import os
+import secrets
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from useralign.errors import ModelAnswerError, ModelUnavailableError, OptionError
+from useralign.extras import import_extra
+from useralign.models import weights
+from useralign.models.chat import TokenCounts, chat_body, chat_text, error_message, token_counts
+from useralign.models.generator import Generator, Text, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from types import TracebackType
+
+    from useralign.models.generator import TextRequest
+
+THREADS_VARIABLE = "USERALIGN_THREADS"
+_PROMPT_CACHE_MIB = 256
+_LARGEST_SEED = 2**32 - 1  # llama.cpp takes this one as "any"
+# How many of the likeliest tokens to ask for: a word beyond them is as good as excluded.
+_TOP_TOKENS = 200
+_SHORTEST_TOKEN = 2
+
+
+def thread_count(threads: int | None) -> int:
+    """Return how many threads to use: as given, else `USERALIGN_THREADS`, else 1.
+
+    One is the default because two threads on cores that others use as well wait for each
+    other at every layer, and are then slower than one.
+    """
+    setting = os.environ.get(THREADS_VARIABLE)
+    try:
+        count = int(setting) if threads is None and setting else threads or 1
+    except ValueError:
+        count = 0
+    if count < 1:
+        raise OptionError(f"threads={threads}, {THREADS_VARIABLE}={setting}: expected 1 or more")
+    return count
+
+
+def weights_file(model: str | Path) -> Path:
+    """Find the GGUF file of a model.
+
+    Parameters
+    ----------
+    model : str or Path
+        The name of a pulled model, or the path of a GGUF file.
+
+    Raises
+    ------
+    ModelUnavailableError
+        If it has not been pulled, there is no such file, or it is not GGUF.
+    """
+    name = str(model)
+    if name in weights.catalogue():
+        pulled = weights.path_of(name)
+        if pulled is None:
+            raise ModelUnavailableError(
+                f"the weights of {name} are not here; get them: useralign models pull {name}"
+            )
+        return pulled
+    path = Path(model).expanduser()
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+    except OSError as error:
+        names = ", ".join(e.name for e in weights.catalogue().values() if e.kind == "text")
+        raise ModelUnavailableError(
+            f"no local model {name!r} ({error.strerror}); expected the path of a GGUF file, or "
+            f"one of: {names}"
+        ) from error
+    if magic != b"GGUF":
+        raise ModelUnavailableError(f"{path} is not a GGUF file: it begins with {magic!r}")
+    return path
+
+
+def load(
+    model: str | Path,
+    *,
+    threads: int | None = None,
+    context: int = 4096,
+    parallel: int = 1,
+    key: str | None = None,
+) -> Any:
+    """Load a model and return the `xllamacpp.Server` that runs it.
+
+    It listens on a free port of the loopback only, and only to those who know the key.
+
+    Parameters
+    ----------
+    model : str or Path
+        As for `weights_file`.
+    threads : int, optional
+        See `thread_count`.
+    context : int
+        Tokens of prompt and answer together, for each of the requests that run at once.
+    parallel : int
+        How many requests run at once.
+    key : str, optional
+        Random by default.
+
+    Raises
+    ------
+    MissingExtraError
+        If `xllamacpp` is not installed.
+    ModelUnavailableError
+        If the weights are not there or cannot be loaded.
+    """
+    count = thread_count(threads)
+    if context < 1 or parallel < 1:
+        raise OptionError(f"context={context}, parallel={parallel}: expected 1 or more each")
+    path = weights_file(model)
+    xllamacpp = import_extra("xllamacpp", "a local model", "local")
+    params = _params(xllamacpp, path, count, context * parallel, parallel)
+    params.api_keys = [key or secrets.token_urlsafe(24)]
+    params.model_alias = [str(model) if str(model) in weights.catalogue() else path.stem]
+    try:
+        return xllamacpp.Server(params)
+    except (RuntimeError, ValueError) as error:
+        raise ModelUnavailableError(
+            f"llama.cpp cannot load {path}: the file is damaged, of a kind it does not know, or "
+            f"there is too little memory ({error})"
+        ) from error
+
+
+def _params(xllamacpp: Any, path: Path, threads: int, context: int, parallel: int) -> Any:
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.n_ctx = context
+    params.n_parallel = parallel
+    params.cpuparams.n_threads = threads
+    params.cpuparams_batch.n_threads = threads
+    params.cache_ram_mib = _PROMPT_CACHE_MIB  # its own default may take 8 GiB
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.ui = False
+    params.endpoint_slots = False  # it would show the prompts of others
+    params.warmup = False
+    params.verbosity = -1  # what matters comes back as an error
+    return params
+
+
+class LocalServer:
+    """An OpenAI-compatible server on the loopback, for as long as a `with` block lasts.
+
+    >>> with LocalServer("smollm2-135m") as server:  # doctest: +SKIP
+    ...     generator = OpenAI("smollm2-135m", base_url=server.base_url, key_file=server.key_file)
+
+    Parameters
+    ----------
+    model : str or Path
+        The name of a pulled model, or the path of a GGUF file.
+    threads, context, parallel
+        As for `load`.
+    key : str, optional
+        What clients must show. Random by default: any program on this machine can reach the
+        port.
+
+    Attributes
+    ----------
+    base_url : str
+        Ends in /v1.
+    key : str
+    key_file : Path or None
+        A file that holds the key, for as long as the server runs.
+    """
+
+    def __init__(
+        self,
+        model: str | Path,
+        *,
+        threads: int | None = None,
+        context: int = 4096,
+        parallel: int = 1,
+        key: str | None = None,
+    ) -> None:
+        self.model = model
+        self.base_url = ""
+        self.key_file: Path | None = None
+        self.key = key or secrets.token_urlsafe(24)
+        self._load = functools.partial(
+            load, model, threads=threads, context=context, parallel=parallel, key=self.key
+        )
+        self._server: Any = None
+
+    def __repr__(self) -> str:
+        return f"LocalServer({str(self.model)!r}, base_url={self.base_url!r})"
+
+    def __enter__(self) -> LocalServer:
+        self._server = self._load()
+        self.base_url = f"{self._server.listening_address}/v1"
+        handle, name = tempfile.mkstemp(prefix="useralign-", suffix=".key")
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(self.key)
+        self.key_file = Path(name)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # Its destructor stops the threads and gives the memory back.
+        self._server = None
+        self.base_url = ""
+        if self.key_file is not None:
+            self.key_file.unlink(missing_ok=True)
+            self.key_file = None
+
+
+class Local(Generator):
+    """Texts from a GGUF model on this machine's processor.
+
+    The weights are loaded at the first call. Generation runs in a thread beside the event loop;
+    a call that is cancelled stops at the next token.
+
+    Parameters
+    ----------
+    model : str or Path
+        The name of a pulled model (`useralign models list`), or the path of a GGUF file.
+    threads : int, optional
+        By default `USERALIGN_THREADS`, else 1.
+    context : int
+        Tokens of prompt and answer together.
+    parallel : int
+        How many texts are written at once; they share the threads.
+    timeout : float
+        Seconds for one text.
+
+    Raises
+    ------
+    ModelUnavailableError
+        At the first call: if the weights are not there or cannot be loaded.
+    """
+
+    name = "local"
+    makes = frozenset({"text"})
+    continues = True
+
+    def __init__(
+        self,
+        model: str | Path = weights.DEFAULT_TEXT_MODEL,
+        *,
+        threads: int | None = None,
+        context: int = 4096,
+        parallel: int = 1,
+        timeout: float = 600.0,
+    ) -> None:
+        if timeout <= 0 or context < 1 or parallel < 1:
+            raise OptionError(
+                f"timeout={timeout}, context={context}, parallel={parallel}: expected more than "
+                "0 each"
+            )
+        self.model = str(model)
+        self._load = functools.partial(
+            load,
+            model,
+            threads=thread_count(threads),
+            context=context,
+            parallel=parallel,
+        )
+        self._parallel = parallel
+        self._timeout = timeout
+        self._server: Any = None
+        self._loading = threading.Lock()
+        self._slots: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
+
+    def __repr__(self) -> str:
+        return f"Local({self.model!r})"
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """Name and model; for a file of the user's own also its size and date."""
+        if self.model in weights.catalogue():
+            return super().identity
+        with contextlib.suppress(OSError):
+            stat = Path(self.model).expanduser().stat()
+            return super().identity | {"file": f"{stat.st_size} {stat.st_mtime_ns}"}
+        return super().identity
+
+    async def text(self, request: TextRequest) -> Text:
+        """Generate one text."""
+        async with self._slot():
+            stop = threading.Event()
+            job = asyncio.ensure_future(asyncio.to_thread(self._write, request, stop))
+            try:
+                async with asyncio.timeout(self._timeout):
+                    return await asyncio.shield(job)
+            except TimeoutError:
+                raise ModelUnavailableError(
+                    f"{self.model} did not finish a text in {self._timeout:g} s; give it more "
+                    "time, fewer tokens, or a smaller model"
+                ) from None
+            finally:
+                # The slot is free only when the thread is: it stops at its next token.
+                stop.set()
+                await asyncio.wait([job])
+                if not job.cancelled():
+                    job.exception()
+
+    async def aclose(self) -> None:
+        """Give the memory back; a later call loads the weights again."""
+        with self._loading:
+            self._server = None
+
+    def _slot(self) -> asyncio.Semaphore:
+        # A semaphore belongs to an event loop; each asyncio.run has its own.
+        loop = asyncio.get_running_loop()
+        if self._slots is None or self._slots[0] is not loop:
+            self._slots = loop, asyncio.Semaphore(self._parallel)
+        return self._slots[1]
+
+    def _loaded(self) -> Any:
+        with self._loading:
+            if self._server is None:
+                self._server = self._load()
+            return self._server
+
+    def _write(self, request: TextRequest, stop: threading.Event) -> Text:
+        server = self._loaded()
+        body = _body(self.model, request)
+        started = time.perf_counter()
+        reply = _Reply(stop)
+        try:
+            server.handle_chat_completions(body, reply.add)
+        except (RuntimeError, ValueError) as error:
+            raise ModelUnavailableError(
+                f"{self.model} does not accept the request: {error}"
+            ) from error
+        data = reply.whole()
+        if "error" in data:
+            reason = error_message(data) or "no reason given"
+            raise ModelUnavailableError(f"{self.model} does not accept the request: {reason}")
+        counts = reply.tokens
+        usage = Usage(1, counts.input, counts.output, 0, time.perf_counter() - started, 0.0)
+        if request.weigh:
+            return Text(self._word_weights(request, reply), self.model, usage=usage)
+        content, finish = chat_text(data, self.model)
+        return Text(_join(request.begin, content), self.model, finish, usage)
+
+    def _word_weights(self, request: TextRequest, reply: _Reply) -> str:
+        tokens = first_tokens(reply.logprobs)
+        if not tokens:
+            raise ModelAnswerError(f"{self.model} did not tell how likely any word is")
+        return word_weights(tokens, request.weigh)
+
+
+class _Reply:
+    """The pieces of a streamed answer, put together.
+
+    Streamed only because that is how llama.cpp can be stopped: when `add` returns True.
+    """
+
+    def __init__(self, stop: threading.Event) -> None:
+        self._stop = stop
+        self._pieces: list[str] = []
+        self._finish = "stop"
+        self._error: dict[str, Any] | None = None
+        self.logprobs: list[Any] = []
+        self.tokens = TokenCounts()
+
+    def add(self, chunk: dict[str, Any]) -> bool:
+        """Take a chunk; return whether to stop."""
+        if "error" in chunk:
+            self._error = chunk
+        if "usage" in chunk:
+            self.tokens = token_counts(chunk)
+        for choice in chunk.get("choices", []):
+            self._pieces.append(choice.get("delta", {}).get("content") or "")
+            self._finish = choice.get("finish_reason") or self._finish
+            self.logprobs.append(choice.get("logprobs"))
+        return self._stop.is_set()
+
+    def whole(self) -> dict[str, Any]:
+        """Return it as an answer that was not streamed."""
+        if self._error is not None:
+            return self._error
+        if self._stop.is_set():
+            raise ModelAnswerError("the text was stopped before its end")
+        message = {"content": "".join(self._pieces)}
+        return {"choices": [{"message": message, "finish_reason": self._finish}]}
+
+
+def _join(begin: str, rest: str) -> str:
+    begin = begin.rstrip()
+    return f"{begin} {rest}" if begin and rest[:1].isalnum() else begin + rest
+
+
+def _body(model: str, request: TextRequest) -> dict[str, Any]:
+    body = chat_body(model, request, set())
+    body |= body.pop("extra_body", {})
+    if request.seed is not None:
+        body["seed"] = request.seed % _LARGEST_SEED
+    if request.begin:
+        body["messages"].append({"role": "assistant", "content": request.begin.rstrip()})
+    if request.weigh:
+        body |= {"max_tokens": 1, "temperature": 0.0, "logprobs": True, "top_logprobs": _TOP_TOKENS}
+    return body | {"stream": True, "stream_options": {"include_usage": True}}
+
+
+def first_tokens(chunks: Iterable[Any]) -> list[tuple[str, float]]:
+    """Return the tokens that could have come first and their log-probabilities, likeliest first.
+
+    Parameters
+    ----------
+    chunks : iterable
+        The `logprobs` of chat completions, in OpenAI's form. What is of another form is passed
+        over.
+    """
+    for chunk in chunks:
+        content = chunk.get("content") if isinstance(chunk, dict) else None
+        if isinstance(content, list) and content and isinstance(content[0], dict):
+            top = content[0].get("top_logprobs", [])
+            return [(str(item["token"]), float(item["logprob"])) for item in top]
+    return []
+
+
+def word_weights(tokens: Sequence[tuple[str, float]], words: Sequence[str]) -> str:
+    """Return as JSON the log-probability of each word to come next.
+
+    A word counts as likely as the longest token that it begins with. One that none of the tokens
+    begins counts as the least likely of them.
+
+    Parameters
+    ----------
+    tokens : sequence of (str, float)
+        Likeliest first, and at least one.
+    words : sequence of str
+    """
+    return json.dumps({word: _log_probability(tokens, word) for word in words})
+
+
+def _log_probability(tokens: Sequence[tuple[str, float]], word: str) -> float:
+    matches = [
+        (len(token.strip()), value) for token, value in tokens if _begins(token.strip(), word)
+    ]
+    return max(matches)[1] if matches else tokens[-1][1]
+
+
+def _begins(token: str, word: str) -> bool:
+    return word == token or (len(token) >= _SHORTEST_TOKEN and word.startswith(token))

@@ -1,0 +1,87 @@
+"""Prices per model, from a data file that can be overridden."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from useralign.errors import FileFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VARIABLE = "USERALIGN_PRICES"
+_DATE = re.compile(r"-\d{4}(-?\d{2}){0,2}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per million tokens, and per picture where pictures have a price of their own."""
+
+    input: float = 0.0
+    output: float = 0.0
+    image: float = 0.0
+
+    def of(self, input_tokens: int, output_tokens: int, images: int = 0) -> float:
+        """Return the cost of a call in US dollars."""
+        tokens = self.input * input_tokens + self.output * output_tokens
+        return tokens / 1e6 + self.image * images
+
+
+class Prices:
+    """Prices by model.
+
+    Parameters
+    ----------
+    more : str, Path or mapping, optional
+        A file, or a mapping of model to `{"input": ..., "output": ..., "image": ...}`, that is
+        read on top of the prices that come with this package and of the file that the
+        environment variable `USERALIGN_PRICES` names.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read as prices.
+    """
+
+    def __init__(self, more: str | Path | Mapping[str, Any] | None = None) -> None:
+        shipped = files("useralign.models").joinpath("prices.toml").read_text("utf-8")
+        self._prices = _table(tomllib.loads(shipped), "prices.toml")
+        for source in (os.environ.get(VARIABLE) or None, more):
+            if isinstance(source, str | Path):
+                self._prices |= _read(Path(source))
+            elif source is not None:
+                self._prices |= _table(source, "prices")
+
+    def find(self, model: str) -> Price | None:
+        """Return a model's price; a dated version has that of its undated name."""
+        return self._prices.get(model) or self._prices.get(_DATE.sub("", model))
+
+
+def _read(path: Path) -> dict[str, Price]:
+    try:
+        tables = tomllib.loads(path.expanduser().read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileFormatError(f"{path}: prices cannot be read ({error.strerror})") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise FileFormatError(f"{path}: is not TOML ({error})") from error
+    return _table(tables, str(path))
+
+
+def _table(tables: Mapping[str, Any], where: str) -> dict[str, Price]:
+    prices = {}
+    for model, fields in tables.items():
+        try:
+            price = Price(**{name: float(value) for name, value in fields.items()})
+        except (AttributeError, TypeError, ValueError) as error:
+            raise FileFormatError(
+                f"{where}: the price of {model!r} is {fields!r}; expected input, output or image "
+                "with a number each, in US dollars per million tokens (image: per picture)"
+            ) from error
+        prices[model] = price
+    return prices
