@@ -207,22 +207,28 @@ def test_closing_stops_what_is_under_way(session: Session, embedder: Fingerprint
     assert len(session.pool) == 10
 
 
-def test_the_generator_is_closed_in_its_own_loop(session: Session, embedder: Fingerprints) -> None:
-    loops = []
+def test_the_generator_is_released_in_every_loop_it_served(
+    session: Session, embedder: Fingerprints
+) -> None:
+    served, released, closed = [], [], []
 
     class Bound(Scripted):
         async def text(self, request: TextRequest) -> Text:
-            loops.append(asyncio.get_running_loop())
+            served.append(asyncio.get_running_loop())
             return await super().text(request)
 
+        async def release(self) -> None:
+            released.append(asyncio.get_running_loop())
+
         async def aclose(self) -> None:
-            loops.append(asyncio.get_running_loop())
+            closed.append(asyncio.get_running_loop())
 
     with Growth(Bound(), embedder) as growth:
         growth.grow(session)
         growth.propose(growth.snapshot(session))
-    assert len(loops) == 9
-    assert len(set(loops)) == 1
+    assert len(served) == 8
+    assert list(dict.fromkeys(served)) == released
+    assert len(closed) == 1
 
 
 def test_pictures(embedder: Fingerprints, tmp_path: Path) -> None:

@@ -17,9 +17,12 @@ candidates. So a saved session goes on growing where it was, and a `Growth` has 
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import copy
 import math
 import re
+import threading
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -36,7 +39,7 @@ from useralign.errors import (
     UseralignError,
 )
 from useralign.files import cache_dir
-from useralign.models import ImageRequest, TextRequest, Usage, embedder_for
+from useralign.models import ImageRequest, TextRequest, Usage, embedder_for, wait_for
 from useralign.pool import Candidate
 from useralign.pooling import prompts
 from useralign.pooling.client import (
@@ -44,7 +47,6 @@ from useralign.pooling.client import (
     MeteredClient,
     NoAnswerError,
     OverBudgetError,
-    OwnLoop,
     ask_for_picture,
     ask_for_text,
     together,
@@ -85,62 +87,6 @@ _TELLTALE = re.compile(
 # the answer, and what they read they copy. The comparison with all candidates makes up for what
 # they are not told.
 _FIRST_WORDS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Taste:
-    """Examples of what a person likes and does not like.
-
-    Parameters
-    ----------
-    liked, disliked : tuple of int
-        Indices in the pool, the clearest first; none is in both.
-    remarks : tuple of str
-        What the person said, the newest last.
-    """
-
-    liked: tuple[int, ...] = ()
-    disliked: tuple[int, ...] = ()
-    remarks: tuple[str, ...] = ()
-
-
-def taste_of(session: Session, examples: int = EXAMPLES) -> Taste:
-    """Return a person's taste as a session shows it.
-
-    Only what the person saw is an example. Each is weighed by its standardised score plus the share
-    of its screens that it won less the share that it lost. Liked is what won and weighs more than
-    nothing, at least the best of the winners; disliked what lost or will not do, and weighs less.
-
-    Parameters
-    ----------
-    session : Session
-    examples : int
-        How many of each to name at most.
-    """
-    won, lost, seen = Counter[int](), Counter[int](), Counter[int]()
-    for answer in session.answers:
-        seen.update(answer.candidates)
-        won.update({winner for winner, _ in answer.wins})
-        lost.update({loser for _, loser in answer.wins})
-        if answer.kind == "neither":
-            lost.update(answer.candidates)
-    score = _standardised(session.scores)
-    appeal = {k: float(score[k]) + (won[k] - lost[k]) / seen[k] for k in seen}
-    # Equal ones in the order of the pool, so that the same answers give the same examples.
-    ranked = sorted(sorted(seen), key=lambda k: -appeal[k])
-    winners = [k for k in ranked if won[k]]
-    liked = ([k for k in winners if appeal[k] > 0] or winners[:1])[:examples]
-    losers = [k for k in reversed(ranked) if lost[k] and k not in liked]
-    disliked = [k for k in losers if appeal[k] < 0][:examples]
-    remarks = [a.text.strip() for a in session.answers if a.kind == "remark" and a.text.strip()]
-    return Taste(tuple(liked), tuple(disliked), tuple(remarks[-REMARKS:]))
-
-
-def _standardised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    spread = float(scores.std())
-    if not np.isfinite(spread) or spread <= 0.0:
-        return np.zeros(len(scores))
-    return np.asarray((scores - scores.mean()) / spread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,25 +172,61 @@ class Snapshot:
     Parameters
     ----------
     pool : Pool
-    taste : Taste
     step : int
         How many comparisons were answered.
+    liked, disliked : tuple of int
+        Examples: indices in the pool, the clearest first; none is in both.
+    remarks : tuple of str
+        What the person said, the newest last.
     """
 
     pool: Pool
-    taste: Taste
     step: int
+    liked: tuple[int, ...] = ()
+    disliked: tuple[int, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, session: Session) -> Snapshot:
+        """Return the snapshot of a session.
+
+        Only what the person saw is an example. Each is weighed by its standardised score plus the
+        share of its screens that it won less the share that it lost. Liked is what won and weighs
+        more than nothing, at least the best of the winners; disliked what lost or will not do, and
+        weighs less.
+        """
+        won, lost, seen = Counter[int](), Counter[int](), Counter[int]()
+        for answer in session.answers:
+            seen.update(answer.candidates)
+            won.update({winner for winner, _ in answer.wins})
+            lost.update({loser for _, loser in answer.wins})
+            if answer.kind == "neither":
+                lost.update(answer.candidates)
+        score = _standardised(session.scores)
+        appeal = {k: float(score[k]) + (won[k] - lost[k]) / seen[k] for k in seen}
+        # Equal ones in the order of the pool, so that the same answers give the same examples.
+        ranked = sorted(sorted(seen), key=lambda k: -appeal[k])
+        winners = [k for k in ranked if won[k]]
+        liked = ([k for k in winners if appeal[k] > 0] or winners[:1])[:EXAMPLES]
+        losers = [k for k in reversed(ranked) if lost[k] and k not in liked]
+        disliked = [k for k in losers if appeal[k] < 0][:EXAMPLES]
+        remarks = [a.text.strip() for a in session.answers if a.kind == "remark"]
+        last = list(filter(None, remarks))[-REMARKS:]
+        return cls(session.pool, session.cost, tuple(liked), tuple(disliked), tuple(last))
 
     @property
     def key(self) -> str:
-        """What sets it apart: the same pool, taste and growth so far have the same key."""
-        parts = [
-            self.pool.fingerprint,
-            asdict(self.taste),
-            self.step,
-            GrowthRecord.of(self.pool).asked,
-        ]
-        return digest(parts)[:16]
+        """What sets it apart: the same pool, examples and growth so far have the same key."""
+        examples = {"liked": self.liked, "disliked": self.disliked, "remarks": self.remarks}
+        asked = GrowthRecord.of(self.pool).asked
+        return digest([self.pool.fingerprint, examples, self.step, asked])[:16]
+
+
+def _standardised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    spread = float(scores.std())
+    if not np.isfinite(spread) or spread <= 0.0:
+        return np.zeros(len(scores))
+    return np.asarray((scores - scores.mean()) / spread)
 
 
 class Rejected(NamedTuple):
@@ -361,7 +343,9 @@ class Growth:
         self._embedder = embedder
         self._recipe = recipe
         self._folder = folder
-        self._loop = OwnLoop()
+        self._running = threading.Lock()
+        self._task: asyncio.Task[Any] | None = None
+        self._closed = False
 
     def due(self, session: Session) -> bool:
         """Return whether it is time to grow: enough answers since the last time, and room.
@@ -411,7 +395,7 @@ class Growth:
 
     def snapshot(self, session: Session) -> Snapshot:
         """Return what `propose` needs to know."""
-        return Snapshot(session.pool, taste_of(session), session.cost)
+        return Snapshot.of(session)
 
     def propose(self, snapshot: Snapshot, progress: Progress | None = None) -> Proposal:
         """Make new candidates; touches no session, and may run in any thread.
@@ -424,17 +408,32 @@ class Growth:
         snapshot : Snapshot
         progress : callable, optional
         """
-        return self._loop.run(self.proposal(snapshot, progress))
+        with self._running:
+            return wait_for(self._cancellable(snapshot, progress), self.generator)
 
     def close(self) -> None:
         """Stop what is under way, and close the generator. Calling it twice is harmless."""
-        self._loop.close(self.generator.aclose)
+        self._closed = True
+        if (task := self._task) is not None:
+            with contextlib.suppress(RuntimeError):  # its loop has ended meanwhile
+                task.get_loop().call_soon_threadsafe(task.cancel)
+        with self._running:
+            wait_for(self.generator.aclose())
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    async def _cancellable(self, snapshot: Snapshot, progress: Progress | None) -> Proposal:
+        if self._closed:
+            raise asyncio.CancelledError
+        self._task = asyncio.current_task()
+        try:
+            return await self.proposal(snapshot, progress)
+        finally:
+            self._task = None
 
     async def proposal(self, snapshot: Snapshot, progress: Progress | None = None) -> Proposal:
         """Do what `propose` does, as a coroutine for a loop of the caller's own."""
@@ -621,13 +620,14 @@ class _Round:
     async def _ask(self, number: int) -> tuple[Candidate, str | None]:
         """Ask for one candidate; each prompt has another liked one last, where it counts most."""
         name, seed = f"g{number}", seed_of(self.seed, f"{self.snapshot.key}/{number}")
-        pool, taste, recipe = self.snapshot.pool, self.snapshot.taste, self.recipe
-        liked, disliked = self._words_of(taste.liked), self._words_of(taste.disliked)
+        snapshot, recipe = self.snapshot, self.recipe
+        question, remarks = snapshot.pool.question, snapshot.remarks
+        liked, disliked = self._words_of(snapshot.liked), self._words_of(snapshot.disliked)
         turn = number % max(1, len(liked))
         liked = liked[turn:] + liked[:turn]
         if recipe.kind == "image":
             picture = ImageRequest(
-                prompt=prompts.grown_picture(pool.question, liked, disliked, taste.remarks),
+                prompt=prompts.grown_picture(question, liked, disliked, remarks),
                 size=recipe.image_size,
                 quality=recipe.image_quality,
                 seed=seed,
@@ -636,9 +636,7 @@ class _Round:
             candidate, problem = await ask_for_picture(self.client, _ROLE, name, picture, caption)
             return self._with_parents(candidate), problem
         request = TextRequest(
-            prompt=prompts.grown_answer(
-                pool.question, liked, disliked, taste.remarks, self._others()
-            ),
+            prompt=prompts.grown_answer(question, liked, disliked, remarks, self._others()),
             system=recipe.system,
             temperature=max(recipe.temperature, recipe.interest_temperature),
             max_tokens=recipe.max_tokens,
@@ -646,7 +644,7 @@ class _Round:
             min_p=recipe.min_p,
         )
         candidate, problem, raw = await ask_for_text(
-            self.client, _ROLE, name, request, recipe=recipe, question=pool.question
+            self.client, _ROLE, name, request, recipe=recipe, question=question
         )
         return self._with_parents(candidate), problem or self._off_form(raw, candidate.text)
 
@@ -662,17 +660,16 @@ class _Round:
         """Return the texts that are no examples; a small model is not told of them."""
         if self.recipe.sentences == 1:
             return []
-        taste = self.snapshot.taste
-        examples = {*taste.liked, *taste.disliked}
+        examples = {*self.snapshot.liked, *self.snapshot.disliked}
         others = [c.text for c in self.snapshot.pool if c.index not in examples]
         return others + [c.text for c in self.candidates]
 
     def _with_parents(self, candidate: Candidate) -> Candidate:
         """Return the candidate as a grown one, with the examples that its prompt had."""
-        pool, taste = self.snapshot.pool, self.snapshot.taste
+        pool = self.snapshot.pool
         parents = {
-            "liked": [pool[k].label for k in taste.liked],
-            "disliked": [pool[k].label for k in taste.disliked],
+            "liked": [pool[k].label for k in self.snapshot.liked],
+            "disliked": [pool[k].label for k in self.snapshot.disliked],
         }
         meta = {**candidate.meta, "parents": parents}
         return replace(candidate, id=None, source="grown", meta=meta)

@@ -16,16 +16,14 @@ from useralign.files import cache_dir
 from useralign.models import embedder_for
 from useralign.pool import Candidate, Pool
 from useralign.pooling.generate import default_recipe, generate_pool
-from useralign.pooling.recipe import pool_key, question_key
+from useralign.pooling.recipe import question_key
 from useralign.pooling.select import embedded_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from useralign.domains import Question
     from useralign.models import Embedder, Generator
     from useralign.pooling.generate import Progress
-    from useralign.pooling.recipe import Kind, Recipe
+    from useralign.pooling.recipe import Kind
 
 
 class Library:
@@ -40,45 +38,23 @@ class Library:
     def __init__(self, folder: str | Path | None = None) -> None:
         self.folder = Path(folder) if folder else cache_dir("pools")
 
-    def __iter__(self) -> Iterator[Pool]:
-        """Iterate over all pools that can be read, the newest first."""
-        return filter(None, map(_load, self._newest("*.json")))
-
     def find(
-        self,
-        question: str,
-        recipe: Recipe | None = None,
-        model: str | None = None,
-        *,
-        kind: str = "text",
-        embedder: Embedder | None = None,
+        self, question: str, *, kind: str = "text", embedder: Embedder | None = None
     ) -> Pool | None:
-        """Return the pool for a question, or None.
+        """Return the newest pool for a question, or None.
 
         Parameters
         ----------
         question : str
             Case, spaces and punctuation do not matter.
-        recipe : Recipe, optional
-            With `model`: the pool that these make, if it is complete; a pool that stopped at a
-            limit is better resumed. Without: the newest pool for the question.
-        model : str, optional
         kind : {"text", "image"}
-            When there is no recipe.
         embedder : Embedder, optional
             Embed the candidates anew if another one made the features.
         """
-        if (recipe is None) != (model is None):
-            raise OptionError("give both recipe= and model=, or neither")
-        if recipe is not None and model is not None:
-            names = [f"{pool_key(question, recipe, model)}.json"]
-        else:
-            names = [path.name for path in self._newest(f"{question_key(question, kind)}-*.json")]
-        for name in names:
-            pool = _load(self.folder / name)
-            if pool is not None and (recipe is None or pool.meta.get("complete")):
-                return pool if embedder is None else embedded_by(pool, embedder)
-        return None
+        files = self.folder.glob(f"{question_key(question, kind)}-*.json")
+        newest = sorted(files, key=lambda path: -path.stat().st_mtime)
+        pool = next(filter(None, map(_load, newest)), None)
+        return pool if pool is None or embedder is None else embedded_by(pool, embedder)
 
     def add(self, pool: Pool) -> Path:
         """Save a pool that `generate_pool` made, with its pictures, and return its file.
@@ -108,9 +84,6 @@ class Library:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
         return replace(candidate, image=str(target.absolute()))
-
-    def _newest(self, pattern: str) -> list[Path]:
-        return sorted(self.folder.glob(pattern), key=lambda path: -path.stat().st_mtime)
 
 
 @dataclass(frozen=True, slots=True)
