@@ -31,7 +31,7 @@ check: lint types test
 
 # What takes too long for every run: killed servers, hundreds of people at once, whole studies.
 soak: $(VENV)/.dev $(VENV)/.browser
-	$(BIN)/python -m pytest -n 0 -m soak --timeout 3600 -s tests/soak tests/golden
+	$(BIN)/python -m pytest -n 0 -m soak --timeout 3600 -s tests
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.engine

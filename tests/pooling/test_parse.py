@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
@@ -181,3 +182,25 @@ def test_a_first_line_that_names_the_choice_is_a_sentence_of_its_own() -> None:
     verdict = parse_answer("Vegetable ramen\nIt is warm and quick to make.", limit=1)
     assert verdict.text == "Vegetable ramen. It is warm and quick to make."
     assert parse_answer("Cook a warm\nramen tonight.").text == "Cook a warm ramen tonight."
+
+
+HOSTILE = ["[", "[](", '\\"', ".", "\n"]
+"""Each met a pattern that took time in the square of the length."""
+OTHERS = ["[a](", '{"', "?!", ".)", " ", " \n", "```\n", "`", "<think>", "*", "_a", "1. ", "- "]
+OTHERS += ["I am sorry, ", "Sure, here is ", "\u0301"]
+
+
+@pytest.mark.parametrize(
+    "piece", [*HOSTILE, *(pytest.param(piece, marks=pytest.mark.soak) for piece in OTHERS)]
+)
+def test_time_grows_with_the_length_and_not_with_its_square(
+    piece: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a pattern of the other kind this would not end: so much more is read than usual."""
+    length = 15 * LONGEST
+    monkeypatch.setattr("useralign.pooling.parse.LONGEST", length)
+    text = f'["a {(piece * length)[: length - 8]}b'
+    assert clean_answer(text) or piece == "<think>"
+    assert sum(map(len, sentences(text)[0])) <= length
+    with contextlib.suppress(ModelAnswerError):
+        assert parse_interests(text)
