@@ -54,7 +54,7 @@ def interaction(
         if step:
             scores = features @ theta
             incumbent = int((scores >= scores.max() - 3e-9).argmax())
-        chosen = time.perf_counter()
+        scored = time.perf_counter()
         challenger, _ = engine.challenge(incumbent)
         end = time.perf_counter()
         adding = 0.0
@@ -66,9 +66,9 @@ def interaction(
             before = time.perf_counter()
             engine.add(winner, loser)
             adding = time.perf_counter() - before
-        for part, seconds in (("mle", fitted - start), ("y1", chosen - fitted)):
+        for part, seconds in (("mle", fitted - start), ("y1", scored - fitted)):
             parts[part].append(seconds)
-        parts["y2"].append(end - chosen + adding)
+        parts["y2"].append(end - scored + adding)
         if challenger is None:
             break
     best = bool(taste[incumbent] == taste.max())

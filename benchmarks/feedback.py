@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
@@ -28,7 +29,7 @@ def synthetic(runs: int) -> Iterator[tuple[ua.Pool, User]]:
 
 
 def personas() -> Iterator[tuple[ua.Pool, User]]:
-    """Give every question of food64d with every persona that it has."""
+    """Yield every question of food64d with every persona that it has."""
     for question in load("food64d").questions:
         pool = question.pool()
         for persona in question.personas:
@@ -42,18 +43,9 @@ def course(
     shown, rank = WAYS[way]
     session = ua.Session(pool, method, seed=seed, per_screen=shown, budget=MOST)
     worth = user.worth(pool)
-    shares, best = [], []
-    while True:
-        share = float(np.mean(worth <= worth[session.best.index]))
-        shares.append(share)
-        best.append(share == 1.0)
-        asked = session.ask()
-        if asked is None:
-            return shares, best, session.cost
-        if rank:
-            session.rank(user.rank(asked))
-        else:
-            session.tell(user.pick(asked))
+    answers = ua.simulate(session, user, rank=rank)
+    shares = [float(np.mean(worth <= worth[session.best.index])) for _ in chain([None], answers)]
+    return shares, [share == 1.0 for share in shares], session.cost
 
 
 def table(name: str, people: list[tuple[ua.Pool, User]], methods: list[str]) -> None:
@@ -77,9 +69,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("methods", nargs="*", default=["useralign"])
     parser.add_argument("--runs", type=int, default=200)
-    given = parser.parse_args()
-    table("Synthetic 64-d/20, consistent users", list(synthetic(given.runs)), given.methods)
-    table("food64d, personas", list(personas()), given.methods)
+    options = parser.parse_args()
+    table("Synthetic 64-d/20, consistent users", list(synthetic(options.runs)), options.methods)
+    table("food64d, personas", list(personas()), options.methods)
 
 
 if __name__ == "__main__":

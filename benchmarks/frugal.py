@@ -13,11 +13,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 import useralign as ua
+from useralign.users import UtilityUser
 
 TIMES = (3, 5, 10)
 METHODS = ("useralign", "tournament", "frugal")
@@ -49,18 +51,14 @@ POOLS: tuple[tuple[str, Callable[..., Features], int, int], ...] = (
 )
 
 
-def found(method: str, features: Features, worth: Features, seed: int) -> list[bool]:
-    """Tell for each of `TIMES` whether the recommended candidate is the best."""
+def best_at(method: str, features: Features, worth: Features, seed: int) -> list[bool]:
+    """Return for each of `TIMES` whether the recommended candidate is the best."""
     pool = ua.Pool.from_features(features, question="Which?", normalise="ball")
     session = ua.Session(pool, method, epsilon=None, budget=max(TIMES), seed=seed)
-    right = []
-    for _ in range(max(TIMES) + 1):
-        right.append(session.best.index == int(worth.argmax()))
-        pair = session.ask()
-        if pair is not None:
-            first = worth[pair.first.index] >= worth[pair.second.index]
-            session.tell(pair.first if first else pair.second)
-    return [right[step] for step in TIMES]
+    user = UtilityUser(lambda candidate: float(worth[candidate.index]))
+    answers = chain([None], ua.simulate(session, user))
+    right = [session.best.index == int(worth.argmax()) for _ in answers]
+    return [right[min(step, len(right) - 1)] for step in TIMES]
 
 
 def efficiency(runs: int) -> None:
@@ -74,7 +72,7 @@ def efficiency(runs: int) -> None:
             features = draw(rng, count, dimension)
             worth = features @ rng.normal(size=dimension)
             for method in METHODS:
-                hits[method] += found(method, features, worth, run)
+                hits[method] += best_at(method, features, worth, run)
         shares = ("/".join(f"{share:.2f}" for share in hits[m] / runs) for m in METHODS)
         print(f"{name:<20}" + "".join(f"{share:>22}" for share in shares), flush=True)
 

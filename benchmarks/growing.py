@@ -31,7 +31,7 @@ from useralign.models import Embedder, Generator, Text, TextRequest, Usage
 from useralign.models.local import LocalServer
 from useralign.models.openai import OpenAI
 from useralign.pooling import Growth, Recipe, load_generator
-from useralign.users import LikenessUser
+from useralign.users import LikenessUser, UtilityUser
 
 Array = NDArray[np.float64]
 MARKS = (4, 8, 12, 20, 30, 40)
@@ -117,16 +117,15 @@ def course(name: str, method: str, seed: int, closeness: float | None) -> list[f
     """Return the true utility of the best candidate at the marks; closeness None does not grow."""
     world = World(name, seed)
     session = ua.Session(world.pool(), method, epsilon=None, budget=MARKS[-1], seed=seed)
-    course = []
+    utilities = []
     with tempfile.TemporaryDirectory() as folder:
         growth = Growth(Model(world, closeness or 0.0), world, seed=seed, folder=folder)
-        while (pair := session.ask()) is not None:
-            session.tell(max(pair.candidates, key=world.utility))
+        for _ in ua.simulate(session, UtilityUser(world.utility)):
             if session.cost in MARKS:
-                course.append(world.utility(session.best))
+                utilities.append(world.utility(session.best))
             if closeness is not None and growth.due(session):
                 growth.grow(session)
-    return course + course[-1:] * (len(MARKS) - len(course))
+    return utilities + utilities[-1:] * (len(MARKS) - len(utilities))
 
 
 def simulate(runs: int, methods: Sequence[str]) -> None:
@@ -153,7 +152,7 @@ def row(title: str, utilities: Array, fixed: Array | None) -> str:
 
 @contextlib.contextmanager
 def opened(name: str, http: bool) -> Iterator[Generator]:
-    """Lend a real model, in this process or behind HTTP."""
+    """Yield a real model, in this process or behind HTTP."""
     if not http:
         yield load_generator(name)
         return
@@ -174,8 +173,7 @@ def real(name: str, http: bool, wish: str, questions: int) -> None:
         opened(name, http) as generator,
         Growth(generator, recipe=Recipe.concise(), folder=folder) as growth,
     ):
-        while (pair := session.ask()) is not None:
-            session.tell(user.choose(pair))
+        for _ in ua.simulate(session, user):
             if growth.due(session):
                 began, busy = time.perf_counter(), time.process_time()
                 grown = growth.grow(session)
@@ -201,11 +199,11 @@ def main() -> None:
     parser.add_argument("--http", action="store_true", help="serve it, and ask it over HTTP")
     parser.add_argument("--wish", default="loves spicy Thai noodles")
     parser.add_argument("--questions", type=int, default=9)
-    chosen = parser.parse_args()
-    if chosen.model:
-        real(chosen.model, chosen.http, chosen.wish, chosen.questions)
+    options = parser.parse_args()
+    if options.model:
+        real(options.model, options.http, options.wish, options.questions)
     else:
-        simulate(chosen.runs, chosen.method or METHODS)
+        simulate(options.runs, options.method or METHODS)
 
 
 if __name__ == "__main__":

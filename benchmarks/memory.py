@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,14 +23,16 @@ from useralign import Candidate, Pool, Session, domains
 from useralign.memory import Memory, PastSession, fit, past_sessions
 from useralign.methods.frugal import Frugal
 from useralign.models import embedder_for
-from useralign.users import People
+from useralign.users import People, UtilityUser, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from useralign import Comparison
     from useralign.methods.frugal import Prior
+    from useralign.users.base import Response
 
     Array = NDArray[np.float64]
 
@@ -39,28 +42,36 @@ WORLDS, PEOPLE, TESTED, ASKED = 3, 40, 16, 10
 SLIPS, EQUAL = 0.05, 0.2
 
 
-def play(pool: Pool, worth: Array, prior: Prior | None, seed: int) -> tuple[Session, list[float]]:
-    """Let somebody answer ten questions; return the session and the regret after each.
+class Person(UtilityUser):
+    """Somebody for whom one answer in twenty is a slip, and the closest fifth of pairs is equal."""
 
-    One answer in twenty is a slip, and the closest fifth of all pairs is called equal.
-    """
-    draw = np.random.default_rng([seed, 23])
-    first, second = np.triu_indices(len(worth), 1)
-    close = np.quantile(np.abs(worth[first] - worth[second]), EQUAL)
+    def __init__(self, worth: Array, seed: int) -> None:
+        super().__init__(lambda candidate: float(worth[candidate.index]))
+        first, second = np.triu_indices(len(worth), 1)
+        self.close = np.quantile(np.abs(worth[first] - worth[second]), EQUAL)
+        self.generator = np.random.default_rng([seed, 23])
+
+    def response(self, comparison: Comparison) -> Response:
+        """Return "equal" for a pair that is close, else "choice"."""
+        gap = self.utility(comparison.first) - self.utility(comparison.second)
+        return "equal" if abs(gap) <= self.close else "choice"
+
+    def choose(self, pair: Comparison) -> Candidate:
+        """Return the better candidate, but for a slip."""
+        better = self.utility(pair.first) > self.utility(pair.second)
+        return pair.first if better != (self.generator.random() < SLIPS) else pair.second
+
+
+def play(pool: Pool, worth: Array, prior: Prior | None, seed: int) -> tuple[Session, list[float]]:
+    """Let somebody answer ten questions; return the session and the regret after each."""
     session = Session(pool, Frugal(prior=prior), epsilon=None, budget=ASKED, seed=seed)
-    regrets = [_regret(worth, session.best.index)]
-    while (pair := session.ask()) is not None:
-        gap = worth[pair.first.index] - worth[pair.second.index]
-        if abs(gap) <= close:
-            session.equal()
-        else:
-            session.tell(pair.first if (gap > 0) != (draw.random() < SLIPS) else pair.second)
-        regrets.append(_regret(worth, session.best.index))
+    answers = chain([None], simulate(session, Person(worth, seed)))
+    regrets = [_regret(worth, session.best.index) for _ in answers]
     return session, regrets + regrets[-1:] * (ASKED + 1 - len(regrets))
 
 
-def _regret(worth: Array, chosen: int) -> float:
-    return float((worth.max() - worth[chosen]) / (worth.max() - worth.mean()))
+def _regret(worth: Array, best: int) -> float:
+    return float((worth.max() - worth[best]) / (worth.max() - worth.mean()))
 
 
 def table(title: str, rows: dict[str, list[list[float]]]) -> None:
@@ -130,7 +141,7 @@ class World:
 def others() -> None:
     """Compare other people's answers, for somebody like them and unlike them."""
     for same in (True, False):
-        found: dict[str, dict[str, list[list[float]]]] = {}
+        tables: dict[str, dict[str, list[list[float]]]] = {}
         gains = []
         for number in range(WORLDS):
             world = World.draw(number)
@@ -141,18 +152,18 @@ def others() -> None:
             memory = fit(pasts)
             gains.append(memory.populations[0].gain or 0.0)
             for kind in ("alike", "reversed", "unrelated"):
-                rows = found.setdefault(kind, {"without": [], "memory": []})
+                rows = tables.setdefault(kind, {"without": [], "memory": []})
                 for n in range(TESTED):
                     pool, worth = world.person(kind, same, 1000 * number + 500 + n)
                     rows["without"].append(play(pool, worth, None, n)[1])
                     rows["memory"].append(play(pool, worth, memory.prior_for(pool), n)[1])
         what = "the same candidates" if same else "new candidates"
         print(f"\n{what}: gain in log-probability of an answer, {np.mean(gains):.3f}")
-        for kind, rows in found.items():
+        for kind, rows in tables.items():
             table(f"Others, {what}, somebody {kind}", rows)
 
 
-def asked(n: int, k: int, taste: Array, carried: float) -> tuple[Pool, Array]:
+def question(n: int, k: int, taste: Array, carried: float) -> tuple[Pool, Array]:
     """Return the pool of somebody's k-th question, and what its candidates are worth to them."""
     draw = np.random.default_rng([n, k, 41])
     features = draw.normal(size=(CANDIDATES, DIMENSION))
@@ -169,8 +180,8 @@ def own() -> None:
             taste = np.random.default_rng([n, 37]).normal(size=DIMENSION)
             memory = Memory()
             for k in range(4):
-                memory = memory.with_session(play(*asked(n, k, taste, carried), None, n)[0])
-            pool, worth = asked(n, 9, taste, carried)
+                memory = memory.with_session(play(*question(n, k, taste, carried), None, n)[0])
+            pool, worth = question(n, 9, taste, carried)
             rows["without"].append(play(pool, worth, None, n)[1])
             rows["memory"].append(play(pool, worth, memory.prior_for(pool), n)[1])
         table(f"One's own four earlier questions, correlation {carried}", rows)

@@ -21,14 +21,14 @@ def pool_of(dimension: int, count: int, seed: int) -> ua.Pool:
 
 def counts(dimension: int, count: int, runs: int, reask: bool) -> tuple[list[int], int]:
     """Return the questions of each run, and how many ended at the true best."""
-    asked, right = [], 0
+    costs, right = [], 0
     for seed in range(runs):
         pool = pool_of(dimension, count, seed)
         user = Consistent(pool, seed=seed)
         session = converse(ua.Session(pool, seed=seed, reask=reask), user)
-        asked.append(session.cost)
+        costs.append(session.cost)
         right += session.best.index == user.utilities.argmax()
-    return asked, right
+    return costs, right
 
 
 def stall(dimension: int, runs: int = 5) -> list[float]:
@@ -38,10 +38,7 @@ def stall(dimension: int, runs: int = 5) -> list[float]:
     for seed in range(runs):
         pool = pool_of(dimension, 20, seed)
         user, session = Consistent(pool, seed=seed), ua.Session(pool, "useralign_loss", seed=seed)
-        bounds = []
-        while (pair := session.ask()) is not None:
-            session.tell(user.choose(pair))
-            bounds.append(session.bound)
+        bounds = [session.bound for _ in ua.simulate(session, user)]
         bounds += [bounds[-1]] * (199 - len(bounds))
         rows.append([bounds[mark - 1] for mark in marks])
     return [float(x) for x in np.mean(rows, axis=0)]
@@ -53,12 +50,12 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for dimension, count, runs in SIZES:
         for reask in (True, False):
-            asked, right = counts(dimension, count, runs, reask)
-            mean = f"{np.mean(asked):.2f} ({np.std(asked) / np.sqrt(runs):.2f})"
+            costs, right = counts(dimension, count, runs, reask)
+            mean = f"{np.mean(costs):.2f} ({np.std(costs) / np.sqrt(runs):.2f})"
             name = f"{dimension}-d, {count}"
             print(
                 f"| {name} | {runs} | {'yes' if reask else 'no'} | {mean} "
-                f"| {min(asked)} to {max(asked)} | {right} of {runs} |"
+                f"| {min(costs)} to {max(costs)} | {right} of {runs} |"
             )
     print("\nUserAlign_loss: the bound after t answers, mean of 5 runs, 20 candidates\n")
     print("| pool | t = 1 | 20 | 50 | 100 | 199 |\n|---|---|---|---|---|---|")

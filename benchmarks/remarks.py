@@ -8,11 +8,14 @@ python -m benchmarks.remarks
 
 from __future__ import annotations
 
+from itertools import chain, islice
+
 import numpy as np
 
 import useralign as ua
 from useralign.domains import load
 from useralign.remarks import direction_of
+from useralign.users import UtilityUser
 
 # The first ten of each decided which embedder reads remarks; the others were written afterwards.
 REMARKS = {
@@ -43,16 +46,15 @@ def hits(scores: np.ndarray, truth: np.ndarray) -> float:
 
 def course(pool: ua.Pool, worth: np.ndarray, remark: str | None, seed: int) -> list[float]:
     """Return what share of the pool the answer is as good as, after 0, 2, 4 and 8 pairs."""
-    session, found = ua.Session(pool, seed=seed), []
+    session = ua.Session(pool, seed=seed)
     if remark is not None:
         session.remark(remark, direction_of(remark, pool))
-    for screen in range(9):
-        if screen in (0, 2, 4, 8):
-            found.append(float(np.mean(worth <= worth[session.best.index])))
-        asked = session.ask()
-        if asked is not None:
-            session.tell(max(asked.candidates, key=lambda c: float(worth[c.index])))
-    return found
+    user = UtilityUser(lambda candidate: float(worth[candidate.index]))
+    shares = [
+        float(np.mean(worth <= worth[session.best.index]))
+        for _ in chain([None], islice(ua.simulate(session, user), 8))
+    ]
+    return [shares[min(pairs, len(shares) - 1)] for pairs in (0, 2, 4, 8)]
 
 
 def main() -> None:

@@ -60,7 +60,7 @@ class Cell(ABC):
 
     @abstractmethod
     def run(self) -> dict[str, Any]:
-        """Hold the interaction and return its result, a function of the cell alone.
+        """Run the interaction and return its result, a function of the cell alone.
 
         Only a key `seconds` may differ from run to run. It is taken out of the result and stored
         with the timings, in place of the time that the whole cell took.
@@ -172,7 +172,7 @@ class PlanCell(Cell):
         return seed_of("session", self.domain, self.style, self.question, self.user, self.seed)
 
     def run(self) -> dict[str, Any]:
-        """Hold the interaction and return its result; see `Cell.run`."""
+        """Run the interaction and return its result; see `Cell.run`."""
         session, steps = _to_epsilon(self) if self.mode == "epsilon" else self._for_budget()
         return self.result(session, steps)
 

@@ -186,8 +186,8 @@ def _claim(folder: Path, plan: Plan) -> None:
     """Make a folder this plan's, or make sure that it is."""
     copy = folder / "plan.toml"
     if copy.exists():
-        there = parse_plan(copy.read_text(encoding="utf-8"), where=str(copy))
-        if there.model_dump() != plan.model_dump():
+        earlier = parse_plan(copy.read_text(encoding="utf-8"), where=str(copy))
+        if earlier.model_dump() != plan.model_dump():
             raise FileFormatError(
                 f"{folder}: holds the run of another plan (see plan.toml there); choose another "
                 "folder, or remove it"

@@ -135,12 +135,12 @@ class Region:
         angles = np.linspace(low, high, count)
         inner, outer = self.reach(angles)
         rays = np.column_stack([np.cos(angles), np.sin(angles)])
-        there = rays * outer[:, None]
+        outward = rays * outer[:, None]
         if high - low >= 2 * math.pi - 1e-9 and self._has_origin:
-            return np.asarray(there)
+            return np.asarray(outward)
         seen = outer > inner
-        back = rays * inner[:, None]
-        return np.concatenate([there[seen], back[seen][::-1]])
+        inward = rays * inner[:, None]
+        return np.concatenate([outward[seen], inward[seen][::-1]])
 
     @property
     def _ceiling(self) -> float:

@@ -11,6 +11,7 @@ from useralign.users.simulated import (
     LikenessUser,
     LinearUser,
     RankedPersona,
+    UtilityUser,
 )
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "RankedPersona",
     "RecordedPerson",
     "User",
+    "UtilityUser",
     "converse",
     "simulate",
     "user_kind",

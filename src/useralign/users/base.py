@@ -203,7 +203,7 @@ def check_user(user: User, pool: Pool, *, seed: int = 5) -> None:
         rate = user.win_rate(pool[0], baseline)
         _promise(0.0 <= rate <= 1.0, "win_rate() is a probability")
     for per_screen, rank in ((3, False), (4, True)):
-        session = Session(pool, seed=seed, budget=4 * len(pool), shown=per_screen)
+        session = Session(pool, seed=seed, budget=4 * len(pool), per_screen=per_screen)
         ended = converse(session, user, rank=rank).finished
         _promise(ended, f"a session with {per_screen} candidates a screen ends")
     session = converse(Session(pool, seed=seed, budget=4 * len(pool), reask=True), user)

@@ -1,4 +1,4 @@
-"""Simulated tastes: linear in the features, a ranking, likeness to a description, and slips."""
+"""Simulated tastes: utilities, linear ones, a ranking, likeness to a description; and slips."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from useralign.models import embedder_for
 from useralign.users.base import User
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
@@ -25,7 +25,36 @@ if TYPE_CHECKING:
     from useralign.pool import Candidate, Pool
 
 
-class LinearUser(User):
+class UtilityUser(User):
+    """A user who takes the candidate of higher utility; of equal ones the first.
+
+    Parameters
+    ----------
+    utility : callable
+        From a candidate to what it is worth.
+    """
+
+    def __init__(self, utility: Callable[[Candidate], float]) -> None:
+        self._utility = utility
+
+    def utility(self, candidate: Candidate) -> float:
+        """Return what a candidate is worth to the user."""
+        return self._utility(candidate)
+
+    def prefers(self, first: Candidate, second: Candidate) -> float:
+        """Return 1 if `first` is at least as good, else 0."""
+        return float(self.utility(first) >= self.utility(second))
+
+    def choose(self, pair: Comparison) -> Candidate:
+        """Return the better candidate of a comparison; of equal ones the first."""
+        return max(pair.first, pair.second, key=self.utility)
+
+    def worth(self, pool: Pool) -> NDArray[np.float64]:
+        """Return the utilities, shape (K,)."""
+        return np.array([self.utility(candidate) for candidate in pool], dtype=np.float64)
+
+
+class LinearUser(UtilityUser):
     """A user with utilities `<theta, phi>`.
 
     Parameters
@@ -90,14 +119,6 @@ class LinearUser(User):
 class Consistent(LinearUser):
     """Always takes the better one; ties go to the first. Parameters as for `LinearUser`."""
 
-    def prefers(self, first: Candidate, second: Candidate) -> float:
-        """Return 1 if `first` is at least as good, else 0."""
-        return float(self.utility(first) >= self.utility(second))
-
-    def choose(self, pair: Comparison) -> Candidate:
-        """Return the better candidate of a comparison."""
-        return pair.first if self.prefers(pair.first, pair.second) else pair.second
-
 
 class BTL(LinearUser):
     """Takes the better one with probability `1 / (1 + exp(-difference))` (section 4).
@@ -115,7 +136,7 @@ class BTL(LinearUser):
         return pair.first if lucky else pair.second
 
 
-class RankedPersona(User):
+class RankedPersona(UtilityUser):
     """Always takes the candidate that stands higher in a ranking; needs no model.
 
     Parameters
@@ -166,17 +187,9 @@ class RankedPersona(User):
                 "give it the pool of the question that it was written for"
             ) from None
 
-    def prefers(self, first: Candidate, second: Candidate) -> float:
-        """Return 1 if `first` stands at least as high, else 0."""
-        return float(self.position(first) <= self.position(second))
-
-    def choose(self, pair: Comparison) -> Candidate:
-        """Return the better candidate of a comparison."""
-        return min(pair.first, pair.second, key=self.position)
-
-    def worth(self, pool: Pool) -> NDArray[np.float64]:
-        """Return the positions counted from the end, shape (K,)."""
-        return np.array([len(self.ranking) - self.position(c) for c in pool], dtype=np.float64)
+    def utility(self, candidate: Candidate) -> float:
+        """Return a candidate's position counted from the end."""
+        return float(len(self.ranking) - self.position(candidate))
 
     @classmethod
     def roster(cls, question: Question, count: int) -> list[str]:
@@ -192,7 +205,7 @@ class RankedPersona(User):
         return cls(question.persona(name))
 
 
-class LikenessUser(User):
+class LikenessUser(UtilityUser):
     """Takes the candidate whose text is more like a description of the person.
 
     This is a stand-in for trying things out without a model, not a model of a person: it sees
@@ -235,14 +248,6 @@ class LikenessUser(User):
         """Return 1 if `first` is liked more, 0 if less, and 0.5 for equal texts."""
         gain = self.utility(first) - self.utility(second)
         return 0.5 if gain == 0 else float(gain > 0)
-
-    def choose(self, pair: Comparison) -> Candidate:
-        """Return the better candidate of a comparison; of equal ones the first."""
-        return max(pair.first, pair.second, key=self.utility)
-
-    def worth(self, pool: Pool) -> NDArray[np.float64]:
-        """Return the likenesses, shape (K,)."""
-        return np.array([self.utility(candidate) for candidate in pool])
 
     @classmethod
     def roster(cls, question: Question, count: int) -> list[str]:

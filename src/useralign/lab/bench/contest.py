@@ -120,7 +120,7 @@ class BenchCell(Cell):
         return recorded_case(self.source, self.person, self._seed("answers"))
 
     def run(self) -> dict[str, Any]:
-        """Hold the interaction; `seconds` are those of the method, apart from the person's."""
+        """Run the interaction; `seconds` are those of the method, apart from the person's."""
         case = self.case()
         session = _TimedSession(
             case.pool, self.method, epsilon=None, budget=BUDGET, seed=self._seed("session")
