@@ -10,11 +10,12 @@ from fastapi import FastAPI
 from sqlalchemy import update
 
 from tests.web.browser import Browser
+from useralign import models
 from useralign.errors import ModelUnavailableError
 from useralign.models import Generator, Scripted
 from useralign.store import PoolJob, Store
 from useralign.store.schema import makings
-from useralign.web import Settings, models
+from useralign.web import Settings
 from useralign.web.app import create_app
 
 QUESTION = "Which bicycle should I buy?"
@@ -38,9 +39,8 @@ def answers() -> Scripted:
 
 @pytest.fixture
 def offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        models, "at_hand", lambda: [models.Choice("scripted", "A script", frozenset({"text"}))]
-    )
+    scripted = models.AvailableModel("scripted", "A script", frozenset({"text"}))
+    monkeypatch.setattr(models, "available", lambda: [scripted])
 
 
 def app_with(store: Store, generator: Callable[[str | None], Generator]) -> FastAPI:

@@ -130,13 +130,10 @@ def _store(database: str | None) -> Store:
 
 
 def _need_web() -> None:
-    from importlib.util import find_spec
-
-    from useralign.errors import MissingExtraError
+    from useralign.extras import require_extra
 
     needed = ("fastapi", "uvicorn", "jinja2", "multipart", "markdown_it", "nh3", "sqlalchemy")
-    if not all(find_spec(name) for name in needed):
-        raise MissingExtraError("the web application", "web")
+    require_extra(needed, "the web application", "web")
 
 
 def _secret(file: Path | None) -> str | None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from useralign.errors import MissingExtraError, SolverError
+from useralign.errors import SolverError
+from useralign.extras import import_extra
 from useralign.geometry.engine import SMALL, Engine
 from useralign.geometry.logistic import LOG2, loss
 
@@ -29,11 +30,7 @@ _CHAIN: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def _cvxpy() -> Any:
-    try:
-        import cvxpy  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise MissingExtraError("the reference backend", "reference") from None
-    return cvxpy
+    return import_extra("cvxpy", "the reference backend", "reference")
 
 
 class Reference(Engine):

@@ -21,7 +21,8 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from useralign.checks import whole
-from useralign.errors import MissingExtraError, OptionError, UseralignError
+from useralign.errors import OptionError, UseralignError
+from useralign.extras import import_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -254,11 +255,7 @@ def _outcomes(future: Any, batch: Batch) -> list[Outcome]:
 
 
 def _distributed() -> Any:
-    try:
-        import distributed  # noqa: PLC0415 - an optional extra
-    except ImportError as error:
-        raise MissingExtraError("the dask engine", "dask") from error
-    return distributed
+    return import_extra("distributed", "the dask engine", "dask")
 
 
 def _begin_worker() -> None:

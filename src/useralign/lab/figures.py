@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from useralign.errors import MissingExtraError
+from useralign.extras import import_extra
 from useralign.files import write_atomically
 from useralign.lab.journal import select
 from useralign.lab.metrics import Cells, at_budget, at_threshold
@@ -91,11 +91,8 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(draw)
     def in_style(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            from matplotlib import rc_context  # noqa: PLC0415 - an extra
-        except ImportError:
-            raise MissingExtraError("drawing figures", "plots") from None
-        with rc_context(_STYLE):
+        matplotlib = import_extra("matplotlib", "drawing figures", "plots")
+        with matplotlib.rc_context(_STYLE):
             return draw(*args, **kwargs)
 
     return in_style

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Form, Request, Response
 
-from useralign import domains
+from useralign import domains, models
 from useralign.errors import ModelUnavailableError, OptionError
 from useralign.memory import summary
 from useralign.memory.from_store import memory_of
+from useralign.models.weights import DEFAULT_TEXT_MODEL
 from useralign.pooling import PoolRequest, check_question, find_pool
-from useralign.web import models, start_session
+from useralign.web import start_session
 from useralign.web.identity import COOKIE, Here
 from useralign.web.rendering import brief, page, to
 
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from useralign.store import PoolJob
 
 router = APIRouter(include_in_schema=False)
+NO_MODEL = (
+    "No model is set up here, so only the questions below can be answered. To ask anything, "
+    f"run `useralign models pull {DEFAULT_TEXT_MODEL}`, or set OPENAI_API_KEY, and start the "
+    "server again."
+)
 # Offered on the start page, in this order, with a heading.
 SHELVES = (
     ("food64d", "Food"),
@@ -180,8 +186,8 @@ def show_start(
         "start.html",
         shelves=shelves(),
         few=FEW,
-        choices=models.at_hand() if allowed else [],
-        missing=models.missing() if allowed else CLOSED,
+        choices=models.available() if allowed else [],
+        missing=NO_MODEL if allowed else CLOSED,
         unfinished=waiting[:MOST_UNFINISHED],
         remembers=store.persons.get(owner).remember,
         others_share=store.persons.others_share(owner),
@@ -225,11 +231,11 @@ def _check_makable(wanted: PoolRequest, *, allowed: bool) -> None:
         return
     if not allowed:
         raise ModelUnavailableError(CLOSED)
-    offered = models.at_hand()
+    offered = models.available()
     if wanted.model is not None and wanted.model not in {choice.name for choice in offered}:
         raise OptionError("That model is not at hand here; choose one of those offered.")
     named = [choice for choice in offered if wanted.model in (None, choice.name)]
     if not any(wanted.kind in choice.makes for choice in named):
         what = "draw pictures" if wanted.images else "write answers"
         which = "That model cannot" if wanted.model else "There is no model here that can"
-        raise ModelUnavailableError(f"{which} {what}. {models.missing()}")
+        raise ModelUnavailableError(f"{which} {what}. {NO_MODEL}")

@@ -12,12 +12,11 @@ from __future__ import annotations
 import contextlib
 import warnings
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from useralign.errors import MissingExtraError
+from useralign.extras import require_extra
 from useralign.methods.base import NORM_BOUND, Decision, Method, Run
 
 if TYPE_CHECKING:
@@ -94,8 +93,7 @@ class Eubo(Method):
     stops: ClassVar[bool] = False
 
     def __init__(self) -> None:
-        if find_spec("botorch") is None:
-            raise MissingExtraError("the method eubo", "botorch")
+        require_extra(["botorch"], "the method eubo", "botorch")
 
     def start(
         self,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request, Response
 
+from useralign import models
 from useralign.errors import AnswerError, OptionError, PoolError, UseralignError
 from useralign.pool import Candidate, Pool
 from useralign.pooling import PoolRequest, check_question, find_pool
 from useralign.store import UserResponse
 from useralign.web import form_answers
-from useralign.web import models as at_hand
 from useralign.web.api.models import (
     MOST_NUMBERS,
     ComparisonOut,
@@ -87,13 +87,13 @@ def list_models(_: Caller) -> list[ModelOut]:
     """List the models that can make answers here."""
     return [
         ModelOut(name=choice.name, label=choice.label, makes=sorted(choice.makes))
-        for choice in at_hand.at_hand()
+        for choice in models.available()
     ]
 
 
 def _start_job(request: Request, response: Response, caller: str, wanted: PoolRequest) -> MakingOut:
     """Have a model at work on a pool."""
-    if wanted.model is not None and wanted.model not in {c.name for c in at_hand.at_hand()}:
+    if wanted.model is not None and wanted.model not in {c.name for c in models.available()}:
         raise OptionError(
             f"the model {wanted.model!r} is not at hand; GET /api/models lists those that are"
         )
