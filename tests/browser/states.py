@@ -14,13 +14,13 @@ from tests.browser.people import CODE, DINNER, arrived, at_comparison, begin, en
 from tests.browser.places import SECRET, Place, prepared
 from tests.models.scripted_service import Reply, ScriptedService, chat
 from tests.study.conftest import Walker, small_design
-from useralign.study import Desk, Studies
+from useralign.study import ParticipantFlow, Studies
 
 QUESTION = "Which bicycle should I buy?"
 _KINDS = (
     "a steel touring bicycle with racks at both ends; it is heavy and it lasts for decades",
     "a light carbon racing machine for fast hours on a smooth road, and nothing else",
-    "a folding bicycle that goes under the desk and onto the train without a ticket",
+    "a folding bicycle that goes under the flow and onto the train without a ticket",
     "a cargo bicycle that carries two children, the shopping, and a dog in the rain",
     "an electric city bicycle with a belt instead of a chain, so that trousers stay clean",
     "a gravel bicycle, which does everything well enough and asks for no garage",
@@ -62,13 +62,13 @@ def furnished(folder: Path, **more: str) -> Iterator[tuple[Place, Service]]:
 
 
 def _people(place: Place) -> None:
-    desk = Desk(place.store)
-    walker = Walker(desk, desk.studies.add(small_design(slug="paper", participants=16)))
+    flow = ParticipantFlow(place.store)
+    walker = Walker(flow, flow.studies.add(small_design(slug="paper", participants=16)))
     for k in range(9):
         walker.finish(walker.enter(), lambda view, k=k: (view.step + k) % 2)  # type: ignore[misc]
     walker.answer(walker.enter())
     Studies(place.store).add(small_design(slug="full", participants=1))
-    full = Walker(desk, desk.studies.get("full"))
+    full = Walker(flow, flow.studies.get("full"))
     while (entered := _try_to_enter(full)) is not None:
         full.finish(entered)
 
@@ -77,7 +77,7 @@ def _try_to_enter(walker: Walker) -> str | None:
     from useralign.store import token
     from useralign.study.recruiting import Arrival
 
-    entered = walker.desk.enter(walker.study, Arrival("link"), token())
+    entered = walker.flow.enter(walker.study, Arrival("link"), token())
     return None if entered is None else entered[0]
 
 

@@ -14,12 +14,10 @@ from sqlalchemy import insert, select
 from tests.study.conftest import Walker, small_design
 from useralign.store import Store, open_store
 from useralign.store.schema import matchups, participants, sessions, stages, steps
-from useralign.study import Design, Desk, Studies, parse_design, results, template
-from useralign.study.codebook import COLUMNS
-from useralign.study.export import FORMATS, export, read_rows
+from useralign.study import Design, ParticipantFlow, Studies, parse_design, results, template
+from useralign.study.export import COLUMNS, FORMATS, export, read_rows
 from useralign.study.simulate import Behaviour, Crowd, Report, run
-from useralign.study.status import status
-from useralign.web.study_server import serving
+from useralign.web.simulation_server import serving
 
 
 def simulated(url: str, people: int, behaviour: Behaviour) -> tuple[Report, list[int], float]:
@@ -30,9 +28,8 @@ def simulated(url: str, people: int, behaviour: Behaviour) -> tuple[Report, list
     study = Studies(store).add(design)
     with serving(url) as address:
         report = run(Crowd(address, design, behaviour, wanted=people, concurrency=200), store)
-    with store.reading() as connection:
-        state = status(connection, study, time.time())
-        found = results.outcomes(connection, study)
+    state = results.status(store, study, time.time())
+    found = results.outcomes(store, study)
     store.close()
     print(f"\n{report}\n{results.table(design, found).to_markdown()}")
     return report, [cell.finished for cell in state.cells], state.shown_left or 0.0
@@ -70,8 +67,8 @@ def _copy(row: dict[str, Any], number: int) -> dict[str, Any]:
 
 @pytest.mark.soak
 def test_an_export_of_100_000_answers_needs_no_more_memory(store: Store, tmp_path: Path) -> None:
-    desk = Desk(store, rng=Random(1))
-    walker = Walker(desk, desk.studies.add(small_design()))
+    flow = ParticipantFlow(store, rng=Random(1))
+    walker = Walker(flow, flow.studies.add(small_design()))
     walker.finish(walker.enter())
     peaks: dict[str, list[float]] = {form: [] for form in FORMATS}
     made = 1

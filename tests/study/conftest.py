@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from useralign.store import Store, token
-from useralign.study import Design, Desk, Study, parse_design, template
+from useralign.study import Design, ParticipantFlow, Study, parse_design, template
+from useralign.study.flow import View
 from useralign.study.recruiting import Arrival
-from useralign.study.views import View
 
 
 class Clock:
@@ -47,23 +47,23 @@ def small_design(**changes: Any) -> Design:
 class Walker:
     """Takes people through a study."""
 
-    def __init__(self, desk: Desk, study: Study) -> None:
-        self.desk, self.study = desk, study
+    def __init__(self, flow: ParticipantFlow, study: Study) -> None:
+        self.flow, self.study = flow, study
 
     def enter(self, arrival: Arrival | None = None) -> str:
-        entered = self.desk.enter(self.study, arrival or Arrival("link"), token())
+        entered = self.flow.enter(self.study, arrival or Arrival("link"), token())
         assert entered is not None
         return entered[0]
 
     def look(self, who: str) -> View:
-        return self.desk.look(self.study.slug, who)
+        return self.flow.look(self.study.slug, who)
 
     def answer(self, who: str, position: int = 0) -> None:
         view = self.look(who)
         if view.stage == "query":
-            self.desk.begin(self.study.slug, who)
+            self.flow.begin(self.study.slug, who)
         else:
-            self.desk.answer(
+            self.flow.answer(
                 self.study.slug, who, view.stage, view.step, position, milliseconds=1500
             )
 
@@ -79,15 +79,15 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def desk(store: Store, clock: Clock) -> Desk:
-    return Desk(store, clock, Random(5))
+def flow(store: Store, clock: Clock) -> ParticipantFlow:
+    return ParticipantFlow(store, clock, Random(5))
 
 
 @pytest.fixture
-def study(desk: Desk) -> Study:
-    return desk.studies.add(small_design())
+def study(flow: ParticipantFlow) -> Study:
+    return flow.studies.add(small_design())
 
 
 @pytest.fixture
-def walker(desk: Desk, study: Study) -> Walker:
-    return Walker(desk, study)
+def walker(flow: ParticipantFlow, study: Study) -> Walker:
+    return Walker(flow, study)

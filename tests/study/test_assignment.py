@@ -11,10 +11,11 @@ from sqlalchemy import select
 from tests.study.conftest import Clock, Walker, small_design
 from useralign.store import Store, token
 from useralign.store.schema import participants
-from useralign.study import Design, Desk, Studies, Study, parse_design, template
-from useralign.study.assignment import Assignment, Count, Given, choose_cell, choose_within
+from useralign.store.studies import Assignment, CellCounts
+from useralign.study import Design, ParticipantFlow, Studies, Study, parse_design, template
+from useralign.study.assignment import choose_cell, choose_within
 from useralign.study.recruiting import Arrival
-from useralign.study.studies import Asked
+from useralign.study.studies import StudyQuestion
 
 
 def paper_study(participants: int = 960) -> Study:
@@ -23,8 +24,8 @@ def paper_study(participants: int = 960) -> Study:
     design = Design.from_dict(whole)
     questions = {
         entry.name: {
-            q.id: Asked(q.text, q.kind, "", {p.name: "" for p in q.personas})
-            for q in entry.chosen()
+            q.id: StudyQuestion(q.text, q.kind, "", {p.name: "" for p in q.personas})
+            for q in entry.load_questions()
         }
         for entry in design.domains
     }
@@ -38,18 +39,20 @@ def simulated(study: Study, *, waiting: bool, drop_out: float, seed: int) -> lis
     now = 0.0
     for _ in range(20 * study.design.participants):
         now += rng.expovariate(1 / 20)
-        counts: dict[int, Count] = {}
-        held: dict[int, list[Given]] = {}
+        counts: dict[int, CellCounts] = {}
+        held: dict[int, list[Assignment]] = {}
         for given, begun, stays in people:
             done = stays and now >= begun + 450
             seen = min(now, begun + (450 if stays else 225))
             fresh = 1.0 - (now - seen) / study.design.window
             if done or fresh > 0.0:
-                was = counts.get(given.cell, Count())
-                counts[given.cell] = Count(
-                    was.finished + done, was.active + (not done), was.fresh + fresh * (not done)
+                was = counts.get(given.cell, CellCounts())
+                counts[given.cell] = CellCounts(
+                    was.finished + done,
+                    was.active + (not done),
+                    fresh=was.fresh + fresh * (not done),
                 )
-                held.setdefault(given.cell, []).append(Given(given.question, given.persona))
+                held.setdefault(given.cell, []).append(given)
         if sum(count.finished for count in counts.values()) >= study.design.participants:
             break
         cell = choose_cell(study.design, counts, rng, waiting=waiting)
@@ -93,11 +96,13 @@ def test_without_drop_outs_everything_is_even() -> None:
     assert set(personas.values()) == {2}
 
 
-def test_many_at_once_fill_every_place_and_no_more(desk: Desk, store: Store) -> None:
-    study = desk.studies.add(small_design())
+def test_many_at_once_fill_every_place_and_no_more(flow: ParticipantFlow, store: Store) -> None:
+    study = flow.studies.add(small_design())
 
     def come(_: int) -> bool:
-        one = Desk(store, rng=Random(7))  # its own generator, as another server would have
+        one = ParticipantFlow(
+            store, rng=Random(7)
+        )  # its own generator, as another server would have
         return one.enter(study, Arrival("link"), token()) is not None
 
     with ThreadPoolExecutor(12) as threads:
@@ -110,26 +115,28 @@ def test_many_at_once_fill_every_place_and_no_more(desk: Desk, store: Store) -> 
     assert sorted(numbers) == list(range(1, 17))
 
 
-def test_a_drop_outs_place_is_given_again(desk: Desk, clock: Clock) -> None:
-    study = desk.studies.add(small_design(participants=4))
-    walker = Walker(desk, study)
+def test_a_drop_outs_place_is_given_again(flow: ParticipantFlow, clock: Clock) -> None:
+    study = flow.studies.add(small_design(participants=4))
+    walker = Walker(flow, study)
     people = [walker.enter() for _ in range(4)]
-    assert desk.enter(study, Arrival("link"), token()) is None
+    assert flow.enter(study, Arrival("link"), token()) is None
     clock.now += study.design.window - 60
     walker.answer(people[0])  # keeps their place by going on
     clock.now += 120
     for _ in range(3):
-        assert desk.enter(study, Arrival("link"), token()) is not None
-    assert desk.enter(study, Arrival("link"), token()) is None
+        assert flow.enter(study, Arrival("link"), token()) is not None
+    assert flow.enter(study, Arrival("link"), token()) is None
     walker.finish(people[1])  # who comes back late may still finish
 
 
-def test_a_closed_study_takes_nobody_new(walker: Walker, desk: Desk, store: Store) -> None:
+def test_a_closed_study_takes_nobody_new(
+    walker: Walker, flow: ParticipantFlow, store: Store
+) -> None:
     who = walker.enter()
     Studies(store).set_open("small", False)
-    closed = desk.studies.get("small")
-    assert desk.enter(closed, Arrival("link"), token()) is None
-    assert desk.enter(closed, Arrival("link"), who) is not None
+    closed = flow.studies.get("small")
+    assert flow.enter(closed, Arrival("link"), token()) is None
+    assert flow.enter(closed, Arrival("link"), who) is not None
     walker.finish(who)
 
 

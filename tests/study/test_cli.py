@@ -14,7 +14,7 @@ from tests.study.conftest import Walker
 from useralign.cli.app import app
 from useralign.errors import FileFormatError, NotFoundError, OptionError
 from useralign.store import open_store
-from useralign.study import Desk
+from useralign.study import ParticipantFlow
 from useralign.study.recruiting import Arrival, arrive
 
 
@@ -62,8 +62,8 @@ def test_from_the_file_to_the_results(file: Path, tmp_path: Path, store_url: str
     assert len(set(links)) == 3
     assert all(link.startswith("https://x.example/study/small?invitation=") for link in links)
     with closing(open_store(store_url)) as store:
-        desk = Desk(store)
-        walker = Walker(desk, desk.studies.get("small"))
+        flow = ParticipantFlow(store)
+        walker = Walker(flow, flow.studies.get("small"))
         guest = arrive(walker.study, {"invitation": links[0].partition("invitation=")[2]})
         walker.finish(walker.enter(guest))
         leaving = walker.look(walker.enter(Arrival("link"))).participant.pseudonym

@@ -8,7 +8,7 @@ import pytest
 
 from tests.study.conftest import Walker, small_design
 from useralign.errors import ConflictError, FileFormatError, NotFoundError
-from useralign.study import Desk, parse_design, read_design, template
+from useralign.study import ParticipantFlow, parse_design, read_design, template
 
 
 def test_the_template_is_the_papers_study() -> None:
@@ -59,33 +59,32 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         read_design(tmp_path / "none.toml")
 
 
-def test_a_design_survives_the_database(desk: Desk) -> None:
+def test_a_design_survives_the_database(flow: ParticipantFlow) -> None:
     design = small_design()
-    study = desk.studies.add(design)
+    study = flow.studies.add(design)
     assert study.design == design
     assert study.open
-    again = desk.studies.add(design)
+    again = flow.studies.add(design)
     assert again == study  # the same key, the same pools
     assert set(study.questions["food64d"]) == {"food-01", "food-02"}
-    assert len(study.asked("food64d", "food-01").personas) == 3
+    assert len(study.question("food64d", "food-01").personas) == 3
 
 
-def test_a_study_under_way_is_not_changed(desk: Desk) -> None:
-    first = desk.studies.add(small_design())
-    replaced = desk.studies.add(small_design(participants=8))
+def test_a_study_under_way_is_not_changed(flow: ParticipantFlow) -> None:
+    first = flow.studies.add(small_design())
+    replaced = flow.studies.add(small_design(participants=8))
     assert replaced.design.participants == 8  # nobody had come yet
     assert replaced.key != first.key
-    Walker(desk, replaced).enter()
+    Walker(flow, replaced).enter()
     with pytest.raises(ConflictError, match="another slug"):
-        desk.studies.add(small_design(participants=24))
-    with pytest.raises(ConflictError):
-        desk.studies.remove("small")
-    assert desk.studies.get("small").design.participants == 8
+        flow.studies.add(small_design(participants=24))
+    assert flow.studies.get("small").design.participants == 8
 
 
-def test_unknown_studies(desk: Desk) -> None:
+def test_unknown_studies(flow: ParticipantFlow) -> None:
     with pytest.raises(NotFoundError, match="known: none yet"):
-        desk.studies.get("none")
-    desk.studies.add(small_design())
-    desk.studies.remove("small")
-    assert desk.studies.names() == []
+        flow.studies.get("none")
+    assert flow.studies.names() == []
+    flow.studies.add(small_design())
+    with pytest.raises(NotFoundError, match="known: small"):
+        flow.studies.get("none")

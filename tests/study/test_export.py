@@ -11,9 +11,16 @@ import pytest
 from tests.study.conftest import Walker
 from useralign.errors import FileFormatError, OptionError
 from useralign.store import Store
-from useralign.study.codebook import COLUMNS, SHARED, codebook
-from useralign.study.export import FORMATS, export, neutral, read_rows
-from useralign.study.export_rows import rows_of
+from useralign.study.export import (
+    COLUMNS,
+    FORMATS,
+    SHARED,
+    codebook,
+    dataset_rows,
+    export,
+    neutral,
+    read_rows,
+)
 from useralign.study.recruiting import Arrival
 
 WORKER = "=HYPERLINK(0)"
@@ -38,13 +45,13 @@ def test_round_trip(told: Walker, store: Store, tmp_path: Path, form: str) -> No
     files = export(store, told.study, tmp_path, form, datasets=datasets)
     assert len(files) == 4
     for name, path in zip(datasets, files, strict=False):
-        expected = list(rows_of(store, told.study, name))
+        expected = list(dataset_rows(store, told.study, name))
         assert list(read_rows(path, name)) == expected
         assert [list(row) for row in expected] == [[c.name for c in COLUMNS[name]]] * len(expected)
 
 
 def test_what_it_says(told: Walker, store: Store) -> None:
-    answers = list(rows_of(store, told.study, "answers"))
+    answers = list(dataset_rows(store, told.study, "answers"))
     assert len(answers) == 4 * (4 + 4) + 2
     assert {row["role"] for row in answers} == {
         "comparison", "earlier", "later", "random", "attention",
@@ -54,7 +61,7 @@ def test_what_it_says(told: Walker, store: Store) -> None:
         if row["role"] in ("earlier", "later", "random"):
             assert (row["left"] == "baseline") != (row["right"] == "baseline")
         assert row["page_seconds"] == 1.5
-    people = list(rows_of(store, told.study, "participants"))
+    people = list(dataset_rows(store, told.study, "participants"))
     assert [row["finished"] for row in people] == [True] * 4 + [False]
     assert people[-1]["stage"] == "comparisons"
     assert people[-1]["later"] is None
@@ -68,7 +75,7 @@ def test_nobody_is_named(told: Walker, store: Store, tmp_path: Path) -> None:
         text = path.read_text(encoding="utf-8")
         assert "HYPERLINK" not in text
         assert "quoted" not in text
-    payments = list(rows_of(store, told.study, "payments"))
+    payments = list(dataset_rows(store, told.study, "payments"))
     assert payments[0]["worker"] == WORKER
     assert [row["code"] is None for row in payments] == [False] * 4 + [True]
 

@@ -35,7 +35,7 @@ def study(**recruitment: object) -> Study:
 def test_prolific() -> None:
     here = study(prolific="https://app.prolific.com/submissions/complete?cc=1")
     arrival = arrive(here, PROLIFIC)
-    assert (arrival.source, arrival.worker, arrival.kept) == ("prolific", "5f0a", PROLIFIC)
+    assert (arrival.source, arrival.worker, arrival.recorded) == ("prolific", "5f0a", PROLIFIC)
     assert arrival.token(here) == arrive(here, PROLIFIC | {"SESSION_ID": "x2"}).token(here)
     assert len(str(arrival.token(here))) == 43
     other = replace(here, key="another key")
@@ -86,7 +86,7 @@ def test_links_and_invitations() -> None:
     assert is_invitation(here, good)
     arrival = arrive(here, {"invitation": good})
     assert arrival.worker == good
-    assert arrival.kept == {}
+    assert arrival.recorded == {}
     for bad in ("guest-1", "guest-2" + good[7:], good[:-1], good + "x", "é.é"):
         with pytest.raises(InputError, match="invitation is not valid"):
             arrive(here, {"invitation": bad})

@@ -11,9 +11,9 @@ from tests.study.conftest import Clock, Walker
 from useralign.lab.metrics import mean_sem
 from useralign.store import Store
 from useralign.store.schema import matchups, participants
+from useralign.store.studies import reading
 from useralign.study import results
-from useralign.study.status import finish_times, status
-from useralign.study.views import View
+from useralign.study.flow import View
 
 
 def selection(store: Store, view: View) -> tuple[str, int]:
@@ -46,10 +46,10 @@ def test_win_rates_are_those_of_the_answers(walker: Walker, store: Store) -> Non
     for _ in range(12):
         walker.finish(walker.enter(), choose)
     walker.answer(walker.enter())  # one who has only begun does not count
-    with store.reading() as connection:
-        found = results.outcomes(connection, walker.study)
-        state = status(connection, walker.study, 0.0)
-        assert len(finish_times(connection, walker.study)) == 12
+    found = results.outcomes(store, walker.study)
+    state = results.status(store, walker.study, 0.0)
+    with reading(store, "small") as records:
+        assert len(records.finish_times()) == 12
     for outcome in found:
         assert outcome.rate is not None
         if outcome.method == "random":
@@ -69,8 +69,7 @@ def test_win_rates_are_those_of_the_answers(walker: Walker, store: Store) -> Non
 
 
 def test_the_papers_numbers_stand_beside(walker: Walker, store: Store) -> None:
-    with store.reading() as connection:
-        found = results.outcomes(connection, walker.study)
+    found = results.outcomes(store, walker.study)
     assert all(outcome.rate is None for outcome in found)
     table = results.table(walker.study.design, found)
     assert table.columns[1] == "food64d with-persona t=2"
@@ -88,8 +87,8 @@ def test_who_is_active_and_who_dropped_out(walker: Walker, clock: Clock, store: 
     walker.finish(people[0])
     clock.now += walker.study.design.window
     walker.answer(people[1])
+    state = results.status(store, walker.study, clock.now)
     with store.reading() as connection:
-        state = status(connection, walker.study, clock.now)
         row = connection.execute(select(participants.c.cell)).first()
     assert row is not None
     assert [state.total(name) for name in ("finished", "active", "dropped")] == [1, 1, 2]

@@ -11,11 +11,9 @@ from tests.study.conftest import small_design
 from useralign import domains
 from useralign.errors import InputError
 from useralign.store import open_store
-from useralign.study import Studies
-from useralign.study.simulate import Behaviour, Crowd, run
-from useralign.study.simulate.people import Minds, Taste
-from useralign.study.status import status
-from useralign.web.study_server import serving
+from useralign.study import Studies, results
+from useralign.study.simulate import Behaviour, Crowd, Taste, Tastes, run
+from useralign.web.simulation_server import serving
 
 
 def test_with_lost_requests_and_drop_outs(store_url: str) -> None:
@@ -27,8 +25,7 @@ def test_with_lost_requests_and_drop_outs(store_url: str) -> None:
     with serving(store_url) as url:
         crowd = Crowd(url, design, behaviour, wanted=24, concurrency=12, source=source, seed=3)
         report = run(crowd, store)
-    with store.reading() as connection:
-        state = status(connection, study, time.time())
+    state = results.status(store, study, time.time())
     store.close()
     assert report.troubles == {}
     assert (report.missing, report.different, report.extra) == (0, 0, 0)
@@ -46,8 +43,8 @@ def test_with_lost_requests_and_drop_outs(store_url: str) -> None:
 def test_sure_people_follow_the_ranking() -> None:
     question = domains.load("food64d").questions[0]
     persona = question.personas[0]
-    minds = Minds([question], Behaviour(noise=0.0))
-    taste = minds.taste(question.text, persona.name, Random(0))
+    tastes = Tastes([question], Behaviour(noise=0.0))
+    taste = tastes.draw(question.text, persona.name, Random(0))
     texts = {c.id: c.text for c in (*question.candidates, question.baseline)}
     best, worst = texts[persona.ranking[0]], texts[persona.ranking[-1]]
     assert taste.choose([best, worst], Behaviour(), Random(0)) == 0
@@ -56,19 +53,19 @@ def test_sure_people_follow_the_ranking() -> None:
 
 def test_people_without_a_persona_differ() -> None:
     question = domains.load("food64d").questions[0]
-    minds = Minds([question], Behaviour())
-    tastes = [minds.taste(question.text, None, Random(seed)) for seed in range(5)]
-    favourites = {min(taste.places, key=lambda text: taste.places[text]) for taste in tastes}
+    tastes = Tastes([question], Behaviour())
+    drawn = [tastes.draw(question.text, None, Random(seed)) for seed in range(5)]
+    favourites = {min(taste.ranks, key=lambda text: taste.ranks[text]) for taste in drawn}
     assert len(favourites) > 1
-    assert tastes[0] == minds.taste(question.text, None, Random(0))
+    assert drawn[0] == tastes.draw(question.text, None, Random(0))
 
 
 def test_what_nobody_knows() -> None:
-    minds = Minds(domains.load("food64d").questions[:1], Behaviour())
+    tastes = Tastes(domains.load("food64d").questions[:1], Behaviour())
     with pytest.raises(InputError, match="query"):
-        minds.taste("What is this?", None, Random(0))
+        tastes.draw("What is this?", None, Random(0))
     with pytest.raises(InputError, match="persona"):
-        minds.taste(domains.load("food64d").questions[0].text, "Nobody", Random(0))
+        tastes.draw(domains.load("food64d").questions[0].text, "Nobody", Random(0))
     with pytest.raises(InputError, match="options"):
         Taste({}, 0.0).choose(["a", "b"], Behaviour(), Random(0))
     with pytest.raises(InputError, match="lost"):

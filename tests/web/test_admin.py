@@ -13,10 +13,8 @@ from starlette.testclient import TestClient
 from tests.study.conftest import Walker, small_design
 from tests.web.routes import table
 from useralign.store import Store
-from useralign.study import Desk
-from useralign.study.codebook import COLUMNS
-from useralign.study.export import FORMATS, read_rows
-from useralign.study.export_rows import rows_of
+from useralign.study import ParticipantFlow
+from useralign.study.export import COLUMNS, FORMATS, dataset_rows, read_rows
 from useralign.study.recruiting import Arrival
 from useralign.web import Settings
 from useralign.web.app import create_app
@@ -27,8 +25,8 @@ WORKER = "worker-77"
 
 @pytest.fixture
 def walker(store: Store) -> Walker:
-    desk = Desk(store, rng=Random(1))
-    made = Walker(desk, desk.studies.add(small_design()))
+    flow = ParticipantFlow(store, rng=Random(1))
+    made = Walker(flow, flow.studies.add(small_design()))
     ids = {"PROLIFIC_PID": WORKER, "STUDY_ID": "s", "SESSION_ID": "x"}
     made.finish(made.enter(Arrival("prolific", WORKER, ids)))
     for _ in range(3):
@@ -64,8 +62,8 @@ def test_closed_without_a_secret(light: Store) -> None:
 
 
 def test_every_page_needs_the_log_in(light: Store) -> None:
-    desk = Desk(light)
-    desk.studies.add(small_design())
+    flow = ParticipantFlow(light)
+    flow.studies.add(small_design())
     app = create_app(light, Settings(secret=SECRET))
     client = TestClient(app, base_url="http://localhost")
     routes = [(method, path) for method, path in table(app) if path.startswith("/admin/")]
@@ -142,7 +140,7 @@ def test_exports_are_what_is_in_the_database(
         assert f'filename="small-{dataset}.{form}"' in reply.headers["content-disposition"]
         path = tmp_path / f"{dataset}.{form}"
         path.write_bytes(reply.content)
-        assert list(read_rows(path, dataset)) == list(rows_of(store, walker.study, dataset))
+        assert list(read_rows(path, dataset)) == list(dataset_rows(store, walker.study, dataset))
     assert client.get(f"/admin/studies/small/secrets.{form}").status_code == 404
     assert "## answers" in client.get("/admin/studies/small/codebook.md").text
 
@@ -153,9 +151,9 @@ def test_closing_and_deleting(app: FastAPI, walker: Walker) -> None:
     assert client.post("/admin/studies/small/open", data={"value": "false"}).status_code == 403
     data = {"value": "false", "form_token": token}
     assert "Closed:" in client.post("/admin/studies/small/open", data=data).text
-    assert not walker.desk.studies.get("small").open
+    assert not walker.flow.studies.get("small").open
     client.post("/admin/studies/small/open", data=data | {"value": "true"})
-    assert walker.desk.studies.get("small").open
+    assert walker.flow.studies.get("small").open
     who = walker.enter()
     name = walker.look(who).participant.pseudonym
     gone = client.post("/admin/studies/small/forget", data={"name": name, "form_token": token})

@@ -15,8 +15,8 @@ from useralign.pool import Pool
 from useralign.store import Store, token
 from useralign.store.schema import participants, pools
 from useralign.study import Studies
+from useralign.study.browser import Page, read_page
 from useralign.study.recruiting import invitation
-from useralign.study.simulate.browser import Page, read
 from useralign.web import Settings
 from useralign.web.app import create_app
 
@@ -36,13 +36,13 @@ class Person:
         if not self.cookies:
             self.client.cookies.clear()
         self.reply = self.client.get(path)
-        return read(self.reply.text)
+        return read_page(self.reply.text)
 
     def post(self, path: str, fields: dict[str, str], **headers: str) -> Page:
         if not self.cookies:
             self.client.cookies.clear()
         self.reply = self.client.post(path, data=fields, headers=headers)
-        return read(self.reply.text)
+        return read_page(self.reply.text)
 
     def enter(self, query: str = "", slug: str = "small") -> Page:
         landing = self.get(f"/study/{slug}{query}")
@@ -270,7 +270,7 @@ def test_pages_do_not_tell_methods_apart(light: Store) -> None:
             slug=slug, methods=[method], conditions=["without-persona"], domains=[domain]
         )
         study = Studies(light).add(design)
-        pool = light.pools.get(study.asked("food64d", "food-01").pool_id)
+        pool = light.pools.get(study.question("food64d", "food-01").pool_id)
         person = Person(create_app(light))
         page = person.enter(slug=slug)
         seen = []

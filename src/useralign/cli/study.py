@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from useralign.store import Store
     from useralign.study import Design, Study
+    from useralign.study.results import Status
     from useralign.study.simulate import Report
-    from useralign.study.status import Status
 
 app = typer.Typer(no_args_is_help=True, help="Run a study with people, or rehearse it.")
 
@@ -71,7 +71,7 @@ def simulate(
                 concurrency=concurrency,
                 source=source,
                 seed=seed,
-                seen=seen,
+                progress=seen,
             )
             report = run(crowd, store)
         _print_report(report, store, study, as_json)
@@ -122,10 +122,10 @@ def add(
 @app.command()
 def status(slug: Slug, database: Database = None, as_json: AsJson = False) -> None:
     """Show how a study is going: places, drop-outs, times, attention."""
-    from useralign.study.status import status as count
+    from useralign.study import results as computed
 
-    with _opened(database, slug) as (store, study), store.reading() as connection:
-        found = count(connection, study, time.time())
+    with _opened(database, slug) as (store, study):
+        found = computed.status(store, study, time.time())
     emit(as_json, found.to_dict(), "" if as_json else _status_text(found))
 
 
@@ -133,11 +133,10 @@ def status(slug: Slug, database: Database = None, as_json: AsJson = False) -> No
 def results(slug: Slug, database: Database = None, as_json: AsJson = False) -> None:
     """Show the win-rates in the form of the paper's table, the paper's beside them."""
     from useralign.study import results as computed
-    from useralign.study.status import status as count
 
-    with _opened(database, slug) as (store, study), store.reading() as connection:
-        found = computed.outcomes(connection, study)
-        state = count(connection, study, time.time())
+    with _opened(database, slug) as (store, study):
+        found = computed.outcomes(store, study)
+        state = computed.status(store, study, time.time())
     passed, failed = state.total("attentive"), state.total("inattentive")
     value = {
         "finished": state.total("finished"),
@@ -162,7 +161,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write the answers, the participants and a codebook."""
-    from useralign.study.codebook import SHARED
+    from useralign.study.export import SHARED
     from useralign.study.export import export as write
 
     wanted = (*SHARED, "payments") if payments else SHARED
@@ -299,7 +298,7 @@ def _server(
         return
     from useralign.store import open_store
     from useralign.study import Studies
-    from useralign.web.study_server import serving
+    from useralign.web.simulation_server import serving
 
     with ExitStack() as stack:
         if database is None:
@@ -328,14 +327,12 @@ def _progress_bar(
 
 def _print_report(report: Report, store: Store | None, study: Study | None, as_json: bool) -> None:
     from useralign.study import results
-    from useralign.study.status import status
 
     value: dict[str, Any] = {"simulation": report.to_dict()}
     lines = _lines(report)
     if store is not None and study is not None:
-        with store.reading() as connection:
-            found = results.outcomes(connection, study)
-            state = status(connection, study, time.time())
+        found = results.outcomes(store, study)
+        state = results.status(store, study, time.time())
         value |= {"status": state.to_dict(), "results": [one.to_dict() for one in found]}
         finished = [cell.finished for cell in state.cells]
         lines.append(f"Cells: {min(finished)} to {max(finished)} finished.")

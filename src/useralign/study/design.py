@@ -1,7 +1,7 @@
 """What a study is: its conditions, its numbers and its words, as data.
 
 The paper's study (section 6) crosses two domains, two methods and two conditions; a design may
-have any number of each. `read_design` makes one from a TOML file.
+have any number of each. `read_design` builds one from a TOML file.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class DomainEntry(_Entry):
             )
         return self
 
-    def chosen(self) -> list[Question]:
-        """Return the questions."""
+    def load_questions(self) -> list[Question]:
+        """Load the questions from the domain."""
         domain = domains.load(self.name)
         if self.questions == "all":
             return list(domain.questions)
@@ -78,7 +78,7 @@ class Recruitment(_Entry):
     invitation : bool
         Only with an invitation, each for one participant; `useralign study invite` makes them.
     prolific : str
-        The completion address that Prolific gives, or nothing.
+        The completion address that Prolific shows, or nothing.
     mturk : {"off", "sandbox", "live"}
     """
 
@@ -119,7 +119,7 @@ class Design(_Entry):
     conditions : list of {"with-persona", "without-persona"}
     domains : list of DomainEntry
     attention_checks : bool
-        Whether stage 3 has a comparison whose right answer is told.
+        Whether the evaluation has a comparison whose right answer is stated.
     active_minutes : float
         How long a participant who does nothing keeps their place.
     payment, contact, consent : str
@@ -150,7 +150,7 @@ class Design(_Entry):
 
     @property
     def cells(self) -> list[Cell]:
-        """The cells, always in the same order; a participant's `cell` is a place in it."""
+        """The cells, always in the same order; a participant's `cell` is an index into it."""
         return [
             Cell(domain.name, method, condition)
             for domain in self.domains
@@ -218,7 +218,7 @@ def _check_names(design: Design) -> None:
     """Raise OptionError if a design names a domain, question or method that is not there."""
     for number, entry in enumerate(design.domains):
         try:
-            questions = entry.chosen()
+            questions = entry.load_questions()
         except OptionError as error:
             raise OptionError(f"domains[{number}]: {error}") from None
         if WITH_PERSONA in design.conditions:

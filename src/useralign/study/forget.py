@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, update
-
 from useralign.errors import NotFoundError
-from useralign.store import pseudonym
-from useralign.store.schema import participants, sessions
-from useralign.study.participants import find, find_pseudonym
+from useralign.store import pseudonym, studies
+from useralign.study.recruiting import LINK, MTURK, PROLIFIC
 
 if TYPE_CHECKING:
     from useralign.store import Store
-    from useralign.study.participants import Participant
+    from useralign.store.studies import Participant
     from useralign.study.studies import Study
 
 
@@ -25,19 +22,18 @@ def find_worker(store: Store, study: Study, worker: str) -> Participant:
     NotFoundError
         If there is none.
     """
-    names = [pseudonym(f"{source} {worker}", study.key) for source in ("prolific", "mturk", "link")]
-    with store.reading() as connection:
-        mine = (participants.c.study_id == study.slug, participants.c.worker.in_(names))
-        found = find(connection, *mine)
-    if found is None:
+    hashes = [pseudonym(f"{source} {worker}", study.key) for source in (PROLIFIC, MTURK, LINK)]
+    with studies.reading(store, study.slug) as records:
+        participant = records.participant_of_worker(*hashes)
+    if participant is None:
         raise NotFoundError(f"study {study.slug!r} has no participant with that worker id")
-    return found
+    return participant
 
 
 def forget(store: Store, study: Study, name: str) -> None:
     """Delete a participant: answers, times, codes, recruitment, all.
 
-    Their place is free again. What was exported before is not touched.
+    Their place is free again. Earlier exports are not touched.
 
     Parameters
     ----------
@@ -51,11 +47,13 @@ def forget(store: Store, study: Study, name: str) -> None:
     NotFoundError
         If the study has nobody of that name.
     """
-    with store.writing() as connection:
-        who = find_pseudonym(connection, study.slug, name)
-        connection.execute(delete(participants).where(participants.c.id == who.id))
-        if who.session_id is not None:
-            connection.execute(delete(sessions).where(sessions.c.id == who.session_id))
+    with studies.writing(store, study.slug) as records:
+        participant = records.participant_named(name)
+        if participant is None:
+            raise NotFoundError(
+                f"study {study.slug!r} has no participant {name!r}; names look like p-1a2b…"
+            )
+        records.delete_participant(participant)
     store.wipe()
 
 
@@ -69,8 +67,7 @@ def forget_workers(store: Store, study: Study) -> int:
     int
         How many participants there are.
     """
-    with store.writing() as connection:
-        mine = update(participants).where(participants.c.study_id == study.slug)
-        count = connection.execute(mine.values(recruitment={})).rowcount
+    with studies.writing(store, study.slug) as records:
+        count = records.clear_recruitment()
     store.wipe()
     return count

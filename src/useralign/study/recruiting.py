@@ -1,6 +1,6 @@
 """Where a participant comes from: a link, an invitation, Prolific, or Mechanical Turk.
 
-A recruiting service names its worker in the address. Of that name the database keeps a keyed hash,
+A recruiting service names its worker in the address. Of that name the database holds a keyed hash,
 which makes one worker one participant, and the name itself only as long as paying needs it.
 """
 
@@ -35,7 +35,7 @@ _KEYS = {
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Someone at the door.
+    """Someone who opens the study's page.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Arrival:
     preview: bool = False
 
     def hashed(self, study: Study) -> str | None:
-        """Return what the database knows the worker by."""
+        """Return the keyed hash of the worker's id, which the database holds."""
         return None if self.worker is None else pseudonym(f"{self.source} {self.worker}", study.key)
 
     def token(self, study: Study) -> str | None:
@@ -64,15 +64,15 @@ class Arrival:
         return keyed_token(study, f"{self.source} {self.worker}")
 
     @property
-    def kept(self) -> dict[str, str]:
-        """What is written down: an invitation says nothing more than its hash."""
+    def recorded(self) -> dict[str, str]:
+        """What is stored of the details: of an invitation nothing, its hash is enough."""
         return {} if self.source == LINK else dict(self.details)
 
 
 def keyed_token(study: Study, name: str) -> str:
     """Return an unguessable token that follows from a name and the study's key."""
-    made = hmac.new(study.key.encode(), f"token {name}".encode(), sha256).digest()
-    return urlsafe_b64encode(made).decode().rstrip("=")
+    code = hmac.new(study.key.encode(), f"token {name}".encode(), sha256).digest()
+    return urlsafe_b64encode(code).decode().rstrip("=")
 
 
 def arrive(study: Study, query: Mapping[str, str]) -> Arrival:
@@ -115,12 +115,12 @@ def _from_mturk(study: Study, query: Mapping[str, str]) -> Arrival:
 
 def _from_link(study: Study, query: Mapping[str, str]) -> Arrival:
     recruitment = study.design.recruitment
-    if given := query.get("invitation"):
-        if not (recruitment.invitation and is_invitation(study, given)):
+    if text := query.get("invitation"):
+        if not (recruitment.invitation and is_invitation(study, text)):
             raise InputError(
                 "this invitation is not valid for this study; use the link as you got it"
             )
-        return Arrival(LINK, given, {"invitation": given})
+        return Arrival(LINK, text, {"invitation": text})
     if not recruitment.link:
         raise InputError(
             "this study needs the link that you got from the recruiting service or by invitation; "
@@ -149,15 +149,15 @@ def invitation(study: Study, name: str) -> str:
     return f"{name}.{keyed_token(study, f'invitation {name}')[:22]}"
 
 
-def is_invitation(study: Study, given: str) -> bool:
+def is_invitation(study: Study, text: str) -> bool:
     """Return whether a text is an invitation to the study."""
-    name, _, _ = given.partition(".")
-    return hmac.compare_digest(given.encode(), invitation(study, name).encode())
+    name, _, _ = text.partition(".")
+    return hmac.compare_digest(text.encode(), invitation(study, name).encode())
 
 
 def _details(source: str, query: Mapping[str, str]) -> dict[str, str]:
     """Pick a service's values, each of a sensible form."""
-    found = {}
+    details = {}
     for key in _KEYS[source]:
         value = query.get(key, "")
         if not (0 < len(value) <= _LONGEST and value.isprintable()):
@@ -165,5 +165,5 @@ def _details(source: str, query: Mapping[str, str]) -> dict[str, str]:
                 f"the address lacks {key}, or it has no sensible value; open the study from the "
                 "recruiting service's own page"
             )
-        found[key] = value
-    return found
+        details[key] = value
+    return details

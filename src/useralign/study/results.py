@@ -1,32 +1,153 @@
-"""Win-rates with standard errors, in the form of the paper's table of the study with people.
+"""How a study is going, and its win-rates in the form of the paper's table.
 
-Only finished participants count. The Random candidate does not depend on the method that was
-compared with, so its win-rate is over the participants of all methods, and the same at both steps.
+Only finished participants count for win-rates. The Random candidate does not depend on the method
+that was compared with, so its win-rate is over the participants of all methods, and the same at
+both steps.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 from typing import TYPE_CHECKING, Any
-
-from sqlalchemy import case, func, select
 
 from useralign.lab import paper
 from useralign.lab.paper import Mean
 from useralign.lab.tables import Table
-from useralign.store.schema import matchups, participants
-from useralign.study import flow
+from useralign.store import studies
+from useralign.store.studies import ATTENTION, EARLIER, LATER, RANDOM, CellCounts
 from useralign.study.design import WITH_PERSONA
+from useralign.study.flow import DONE, QUERY, STAGES
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from useralign.study.design import Design
+    from useralign.store import Store
+    from useralign.study.design import Cell, Design
     from useralign.study.studies import Study
 
 LABELS = {"random": "Random", "iidbest": "iidBest", "useralign": "UserAlign"}
 _ORDER = list(LABELS)
+
+
+@dataclass(frozen=True, slots=True)
+class CellStatus:
+    """How many there are of one cell.
+
+    Parameters
+    ----------
+    cell : Cell
+    wanted, finished, active : int
+    dropped : int
+        Who began and has done nothing for longer than the window.
+    attentive, inattentive : int
+        How many attention checks were passed and failed by those who finished.
+    """
+
+    cell: Cell
+    wanted: int
+    finished: int
+    active: int
+    dropped: int
+    attentive: int
+    inattentive: int
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A study at one moment.
+
+    Parameters
+    ----------
+    slug, title : str
+    open : bool
+    cells : list of CellStatus
+    seconds : dict of str to float
+        The median time that finished participants spent in each stage, and in all.
+    left_share : float or None
+        How often the left option was chosen in stage 3.
+    shown_left : float or None
+        How often the selection stood on the left in stage 3.
+    coinciding : int
+        How many finished participants had the same candidate in two of the three roles.
+    """
+
+    slug: str
+    title: str
+    open: bool
+    cells: list[CellStatus]
+    seconds: dict[str, float]
+    left_share: float | None
+    shown_left: float | None
+    coinciding: int
+
+    def total(self, name: str) -> int:
+        """Return a count over all cells."""
+        return sum(getattr(cell, name) for cell in self.cells)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        names = ("wanted", "finished", "active", "dropped", "attentive", "inattentive")
+        return {
+            "slug": self.slug,
+            "title": self.title,
+            "open": self.open,
+            **{name: self.total(name) for name in names},
+            "seconds": self.seconds,
+            "left_chosen": self.left_share,
+            "selection_left": self.shown_left,
+            "coinciding": self.coinciding,
+            "cells": [
+                {**cell.cell._asdict(), **{name: getattr(cell, name) for name in names}}
+                for cell in self.cells
+            ],
+        }
+
+
+def status(store: Store, study: Study, now: float) -> Status:
+    """Count and time the participants of a study.
+
+    Parameters
+    ----------
+    store : Store
+    study : Study
+    now : float
+        Seconds since 1970.
+    """
+    design = study.design
+    with studies.reading(store, study.slug) as records:
+        counts = records.count_cells(now, design.window)
+        wins = records.count_wins()
+        times = list(records.stage_times().values())
+        chosen_left, side_left, matchups = records.count_sides()
+        coinciding = records.count_coinciding()
+    cells = []
+    for number, cell in enumerate(design.cells):
+        count = counts.get(number, CellCounts())
+        passed, checks = wins.get((number, ATTENTION), (0, 0))
+        people = (count.finished, count.active, count.dropped)
+        cells.append(CellStatus(cell, design.places, *people, passed, checks - passed))
+    return Status(
+        study.slug,
+        design.title,
+        study.open,
+        cells,
+        _median_seconds(times),
+        left_share=chosen_left / matchups if matchups else None,
+        shown_left=side_left / matchups if matchups else None,
+        coinciding=coinciding,
+    )
+
+
+def _median_seconds(times: list[dict[str, float]]) -> dict[str, float]:
+    """Return the median time in each stage, and in all; `times` says who entered which when."""
+    if not times:
+        return {}
+    seconds = {
+        stage: median(entered[after] - entered[stage] for entered in times)
+        for stage, after in pairwise(STAGES)
+    }
+    return seconds | {"all": median(entered[DONE] - entered[QUERY] for entered in times)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,39 +195,40 @@ class Outcome:
         }
 
 
-def outcomes(connection: Connection, study: Study) -> list[Outcome]:
+def outcomes(store: Store, study: Study) -> list[Outcome]:
     """Compute all numbers of the table, method by method, Random first."""
-    counts = _counts(connection, study)
+    with studies.reading(store, study.slug) as records:
+        counts = records.count_wins()
     design = study.design
-    theirs = {
+    published = {
         (row.method, row.domain, row.persona, row.t): row.win for row in paper.load().human_study
     }
-    found = []
+    result = []
     for method in methods_of(design):
         for domain, condition, step, role in _columns(design):
-            wanted = flow.RANDOM if method == "random" else role
+            evaluated = RANDOM if method == "random" else role
             cells = _cells(design, method, domain, condition)
-            seen = [counts.get((number, wanted), (0, 0)) for number in cells]
-            totals = (sum(wins for wins, _ in seen), sum(count for _, count in seen))
+            pairs = [counts.get((number, evaluated), (0, 0)) for number in cells]
+            totals = (sum(wins for wins, _ in pairs), sum(count for _, count in pairs))
             key = (method, domain, condition == WITH_PERSONA, step)
-            found.append(Outcome(method, domain, condition, step, *totals, theirs.get(key)))
-    return found
+            result.append(Outcome(method, domain, condition, step, *totals, published.get(key)))
+    return result
 
 
 def methods_of(design: Design) -> list[str]:
     """List the methods of the table in the paper's order, Random first."""
-    known = [name for name in _ORDER if name in design.methods]
-    return ["random", *known, *(name for name in design.methods if name not in _ORDER)]
+    in_paper = [name for name in _ORDER if name in design.methods]
+    return ["random", *in_paper, *(name for name in design.methods if name not in _ORDER)]
 
 
-def table(design: Design, found: list[Outcome]) -> Table:
+def table(design: Design, numbers: list[Outcome]) -> Table:
     """Lay the numbers out as the paper does, each method's row with the paper's below it."""
     columns = tuple(
         f"{domain} {condition} t={step}" for domain, condition, step, _ in _columns(design)
     )
     rows: list[tuple[Any, ...]] = []
     for method in methods_of(design):
-        row = [outcome for outcome in found if outcome.method == method]
+        row = [outcome for outcome in numbers if outcome.method == method]
         label = LABELS.get(method, method)
         rows.append((label, *(outcome.rate for outcome in row)))
         if any(outcome.paper for outcome in row):
@@ -116,14 +238,14 @@ def table(design: Design, found: list[Outcome]) -> Table:
         "Win-rate against the zero-temperature baseline, in percent (standard error)",
         ("Method", *columns),
         rows,
-        note=_note(found),
+        note=_note(numbers),
         digits=1,
     )
 
 
-def _note(found: list[Outcome]) -> str:
-    own = sorted({outcome.count for outcome in found if outcome.method != "random"})
-    pooled = sorted({outcome.count for outcome in found if outcome.method == "random"})
+def _note(numbers: list[Outcome]) -> str:
+    own = sorted({outcome.count for outcome in numbers if outcome.method != "random"})
+    pooled = sorted({outcome.count for outcome in numbers if outcome.method == "random"})
     ours = f"Participants per number: {_span(own)}; Random {_span(pooled)}."
     return f"{ours} The paper: 120; Random 240."
 
@@ -137,19 +259,8 @@ def _columns(design: Design) -> list[tuple[str, str, int, str]]:
         (entry.name, condition, step, role)
         for entry in design.domains
         for condition in design.conditions
-        for step, role in zip(entry.checkpoints, (flow.EARLIER, flow.LATER), strict=True)
+        for step, role in zip(entry.checkpoints, (EARLIER, LATER), strict=True)
     ]
-
-
-def _counts(connection: Connection, study: Study) -> dict[tuple[int, str], tuple[int, int]]:
-    wins = func.sum(case((matchups.c.chosen == matchups.c.side, 1), else_=0))
-    rows = connection.execute(
-        select(participants.c.cell, matchups.c.role, wins, func.count())
-        .join_from(participants, matchups)
-        .where(participants.c.study_id == study.slug, participants.c.finished.is_not(None))
-        .group_by(participants.c.cell, matchups.c.role)
-    )
-    return {(cell, role): (int(wins), count) for cell, role, wins, count in rows}
 
 
 def _cells(design: Design, method: str, domain: str, condition: str) -> list[int]:

@@ -16,32 +16,34 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from useralign.errors import ConflictError, InputError, UseralignError
 from useralign.store import digest
-from useralign.study import Desk, Study, flow
-from useralign.study.recruiting import (
-    MTURK,
-    Arrival,
-    arrive,
-    keyed_token,
-    submit_address,
-)
+from useralign.study import ParticipantFlow, Study
+from useralign.study.design import MTURK_HOSTS
+from useralign.study.flow import DONE, QUERY
+from useralign.study.recruiting import MTURK, Arrival, arrive, keyed_token, submit_address
 from useralign.web.identity import visitor
 from useralign.web.problems import describe
 from useralign.web.rendering import environment, keep_visitor
-from useralign.web.study_frame import policy_for
+from useralign.web.security import policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from useralign.study.views import View
+    from useralign.study import Design
+    from useralign.study.flow import View
 
 router = APIRouter(prefix="/study", include_in_schema=False)
 LONGEST_TIME = 24 * 3600 * 1000
 MOVED = "You had answered that one already. Your first answer counts; here is where you are now."
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
+# Who shows a task in a frame: the pages of workers, and of requesters who look at it.
+_FRAMES = {
+    "sandbox": ("workersandbox.mturk.com", "requestersandbox.mturk.com"),
+    "live": ("worker.mturk.com", "www.mturk.com", "requester.mturk.com"),
+}
 
 
-class Answered(BaseModel):
-    """What the form of a participant's page says."""
+class AnswerForm(BaseModel):
+    """The form of a participant's page."""
 
     stage: Annotated[str, Field(max_length=20)]
     step: Annotated[int, Field(ge=0, le=10_000)] = 0
@@ -49,13 +51,13 @@ class Answered(BaseModel):
     milliseconds: Annotated[str, Field(max_length=20)] = ""
 
 
-def desk_of(request: Request) -> Desk:
-    """Return where participants are received; one for the whole application."""
+def _flow_of(request: Request) -> ParticipantFlow:
+    """Return the application's flow, which holds the studies it has read."""
     state = request.app.state
-    if not hasattr(state, "desk"):
-        state.desk = Desk(state.store, state.settings.now)
-    made: Desk = state.desk
-    return made
+    if not hasattr(state, "flow"):
+        state.flow = ParticipantFlow(state.store, state.settings.now)
+    flow: ParticipantFlow = state.flow
+    return flow
 
 
 async def _fields(request: Request) -> dict[str, str]:
@@ -63,72 +65,72 @@ async def _fields(request: Request) -> dict[str, str]:
     return {key: str(value) for key, value in (await request.form()).items()}
 
 
-Reception = Annotated[Desk, Depends(desk_of)]
+Flow = Annotated[ParticipantFlow, Depends(_flow_of)]
 Fields = Annotated[dict[str, str], Depends(_fields)]
 
 
 @router.get("/{slug}")
-def landing(request: Request, desk: Reception, slug: str) -> Response:
-    """Say what the study is about and ask for consent; nothing is recorded here."""
+def landing(request: Request, flow: Flow, slug: str) -> Response:
+    """Show what the study is about and ask for consent; nothing is recorded here."""
     try:
-        study = desk.studies.get(slug)
+        study = flow.studies.get(slug)
         arrival = arrive(study, request.query_params)
     except UseralignError as error:
         return _problem(request, error)
     token = _token_for(request, study, arrival)
-    known = not arrival.preview and desk.is_known(study, arrival, token)
+    known = not arrival.preview and flow.is_known(study, arrival, token)
     values = {"arrival": arrival, "token": token, "known": known}
     return _first_page(request, study, arrival, values)
 
 
 @router.post("/{slug}")
-def consent(request: Request, desk: Reception, slug: str, form: Fields) -> Response:
+def consent(request: Request, flow: Flow, slug: str, form: Fields) -> Response:
     """Give a place to someone who agrees, and send them to their page."""
     try:
-        study = desk.studies.get(slug)
+        study = flow.studies.get(slug)
         arrival = arrive(study, form)
         token = _token_in(form, arrival)
-        if form.get("agree") != "yes" and not desk.is_known(study, arrival, token):
+        if form.get("agree") != "yes" and not flow.is_known(study, arrival, token):
             values = {"arrival": arrival, "token": token, "known": False, "unticked": True}
             return _first_page(request, study, arrival, values, status=422)
-        if arrival.worker is None and not desk.is_known(study, arrival, token):
+        if arrival.worker is None and not flow.is_known(study, arrival, token):
             request.app.state.limits.asks.take(request.app.state.limits.visitor(request))
-        entered = desk.enter(study, arrival, token)
+        entered = flow.enter(study, arrival, token)
     except (UseralignError, HTTPException) as error:
         return _problem(request, error)
     if entered is None:
-        later = study.open and not desk.is_complete(study)
+        later = study.open and not flow.is_complete(study)
         return _page(request, study, "study/full.html", {"later": later}, status=503)
     return RedirectResponse(f"/study/{slug}/{entered[0]}", 303)
 
 
 @router.get("/{slug}/{token}")
-def show(request: Request, desk: Reception, slug: str, token: str) -> Response:
+def show(request: Request, flow: Flow, slug: str, token: str) -> Response:
     """Show where a participant is: the same at every reload."""
     try:
-        return _view(request, desk.look(slug, token))
+        return _view(request, flow.look(slug, token))
     except UseralignError as error:
         return _problem(request, error)
 
 
 @router.post("/{slug}/{token}")
 def answer(
-    request: Request, desk: Reception, slug: str, token: str, form: Annotated[Answered, Form()]
+    request: Request, flow: Flow, slug: str, token: str, form: Annotated[AnswerForm, Form()]
 ) -> Response:
     """Take what was done on a page, and go on; the same again changes nothing."""
     try:
         request.app.state.limits.answers.take(digest(token))
-        if form.stage == flow.QUERY:
-            desk.begin(slug, token)
+        if form.stage == QUERY:
+            flow.begin(slug, token)
         elif form.told is not None:
             taken = _milliseconds(form.milliseconds)
-            desk.answer(slug, token, form.stage, form.step, form.told, milliseconds=taken)
+            flow.answer(slug, token, form.stage, form.step, form.told, milliseconds=taken)
     except ConflictError:
-        return _view(request, desk.look(slug, token), note=MOVED, status=409)
+        return _view(request, flow.look(slug, token), note=MOVED, status=409)
     except (UseralignError, HTTPException) as error:
         return _problem(request, error)
     if request.headers.get("sec-fetch-dest") == "empty":  # our script: saves it one request
-        return show(request, desk, slug, token)
+        return show(request, flow, slug, token)
     return RedirectResponse(f"/study/{slug}/{token}", 303)
 
 
@@ -158,9 +160,9 @@ def _first_page(
 
 
 def _view(request: Request, view: View, note: str = "", status: int = 200) -> Response:
-    template = {flow.QUERY: "study/query.html", flow.DONE: "study/done.html"}
+    template = {QUERY: "study/query.html", DONE: "study/done.html"}
     values: dict[str, Any] = {"view": view, "note": note}
-    if view.stage == flow.DONE and view.participant.source == MTURK:
+    if view.stage == DONE and view.participant.source == MTURK:
         values["submit_to"] = submit_address(view.study, view.participant.recruitment)
     name = template.get(view.stage, "study/compare.html")
     return _page(request, view.study, name, values, status)
@@ -169,12 +171,22 @@ def _view(request: Request, view: View, note: str = "", status: int = 200) -> Re
 def _page(
     request: Request, study: Study, template: str, values: Mapping[str, Any], status: int = 200
 ) -> Response:
-    known = {"path": request.url.path, "study": study, "design": study.design, "MTURK": MTURK}
-    text = environment().get_template(template).render({**known, **values})
+    common = {"path": request.url.path, "study": study, "design": study.design, "MTURK": MTURK}
+    text = environment().get_template(template).render({**common, **values})
     response = HTMLResponse(text, status)
-    if framed := policy_for(study.design):
+    if framed := _framed_policy(study.design):
         response.headers["content-security-policy"] = framed
     return response
+
+
+def _framed_policy(design: Design) -> str | None:
+    """Return the content security policy of pages in Mechanical Turk's frame; None elsewhere."""
+    mode = design.recruitment.mturk
+    if mode == "off":
+        return None
+    frames = " ".join(f"https://{host}" for host in _FRAMES[mode])
+    whole = policy(frame_ancestors=f"'self' {frames}")
+    return whole.replace("form-action 'self'", f"form-action 'self' https://{MTURK_HOSTS[mode]}")
 
 
 def _problem(request: Request, error: Exception) -> Response:
@@ -187,5 +199,5 @@ def _problem(request: Request, error: Exception) -> Response:
     return HTMLResponse(text, status, headers)
 
 
-def _milliseconds(given: str) -> int | None:
-    return min(int(given), LONGEST_TIME) if re.fullmatch(r"\d{1,12}", given) else None
+def _milliseconds(text: str) -> int | None:
+    return min(int(text), LONGEST_TIME) if re.fullmatch(r"\d{1,12}", text) else None

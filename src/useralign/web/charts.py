@@ -1,4 +1,4 @@
-"""Pictures of a study's progress: plain SVG, drawn here, coloured by the style sheet."""
+"""Charts of a study's progress: plain SVG, drawn here, coloured by the style sheet."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from useralign.lab.paper import Mean
-    from useralign.study.results import Outcome
-    from useralign.study.status import Status
+    from useralign.study.results import Outcome, Status
 
 _WIDTH = 640
 

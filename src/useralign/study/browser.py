@@ -1,4 +1,4 @@
-"""A browser with nothing to look at: connections, cookies, and what a page's form says.
+"""A browser without a screen, for simulations: connections, cookies, and a page's form.
 
 It is plain asyncio, because on a small machine it shares the processors with the server it tests.
 """
@@ -65,22 +65,24 @@ class _Reader(HTMLParser):
         self._depth = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
+        attributes = {name: value or "" for name, value in attrs}
         if self._into is not None and tag not in ("br", "hr", "img", "input"):
             self._depth += 1
-        if tag == "form" and given.get("method") == "post":
+        if tag == "form" and attributes.get("method") == "post":
             self.page.has_form = True
             self.page.fields = {}
-        elif tag == "input" and given.get("type") == "hidden":
-            self.page.fields[given["name"]] = given.get("value", "")
-        elif tag == "input" and given.get("type") == "checkbox":
-            self.page.boxes[given["name"]] = given.get("value", "")
+        elif tag == "input" and attributes.get("type") == "hidden":
+            self.page.fields[attributes["name"]] = attributes.get("value", "")
+        elif tag == "input" and attributes.get("type") == "checkbox":
+            self.page.boxes[attributes["name"]] = attributes.get("value", "")
         elif tag == "article":
             self.page.options.append("")
         elif tag == "img" and self.page.options:
-            self.page.options[-1] = given.get("alt", "")
-        elif given.get("class") in self._WORDS or (tag == "div" and given.get("class") == "body"):
-            self._into, self._depth = given["class"], 1
+            self.page.options[-1] = attributes.get("alt", "")
+        elif attributes.get("class") in self._WORDS or (
+            tag == "div" and attributes.get("class") == "body"
+        ):
+            self._into, self._depth = attributes["class"], 1
 
     def handle_endtag(self, tag: str) -> None:  # noqa: ARG002 - the parser's interface
         if self._into is not None:
@@ -95,8 +97,8 @@ class _Reader(HTMLParser):
             self.page.words[self._into] = self.page.words.get(self._into, "") + data
 
 
-def read(text: str) -> Page:
-    """Read a page."""
+def read_page(text: str) -> Page:
+    """Parse a page."""
     reader = _Reader()
     reader.feed(text)
     return reader.page
@@ -120,13 +122,6 @@ class Browser:
         self._cookies: dict[str, str] = {}
         self._pipe: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def get(self, path: str) -> Reply:
-        """Ask for a page, and follow where it sends us."""
-        reply = await self.send(path, None)
-        while reply.status in (302, 303) and reply.location:
-            reply = await self.send(reply.location, None)
-        return reply
-
     async def send(
         self, path: str, fields: Mapping[str, str] | None, lost: str | None = None
     ) -> Reply:
@@ -147,12 +142,12 @@ class Browser:
         """
         if lost == "request":
             raise LostError
-        kept = self._pipe is not None
+        reused = self._pipe is not None
         try:
             return await asyncio.wait_for(self._exchange(path, fields, lost), TIMEOUT)
         except (ConnectionError, asyncio.IncompleteReadError) as error:
             self.close()
-            if kept:  # the server had closed an idle connection: a browser opens another
+            if reused:  # the server had closed an idle connection: a browser opens another
                 return await self.send(path, fields, lost)
             raise LostError(repr(error)) from error
         except (OSError, TimeoutError) as error:
@@ -178,16 +173,16 @@ class Browser:
             self.close()
             raise LostError
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        headers = [line.partition(": ")[::2] for line in head[1:] if line]
-        known = {name.lower(): value for name, value in headers}
-        for name, value in headers:
+        lines = [line.partition(": ")[::2] for line in head[1:] if line]
+        headers = {name.lower(): value for name, value in lines}
+        for name, value in lines:
             if name.lower() == "set-cookie":
                 cookie, _, content = value.partition(";")[0].partition("=")
                 self._cookies[cookie] = content
-        body = await reader.readexactly(int(known.get("content-length", "0")))
-        if known.get("connection") == "close":
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        if headers.get("connection") == "close":
             self.close()
-        return Reply(int(head[0].split(" ")[1]), known.get("location"), body.decode())
+        return Reply(int(head[0].split(" ")[1]), headers.get("location"), body.decode())
 
     def _request(self, path: str, fields: Mapping[str, str] | None) -> bytes:
         body = b"" if fields is None else urlencode(fields).encode()

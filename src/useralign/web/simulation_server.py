@@ -1,7 +1,7 @@
 """A server for simulations and tests, over a socket that is open already.
 
-`python -m useralign.web.study_server ADDRESS-OF-DATABASE NUMBER-OF-SOCKET`. Several of them may
-share the socket.
+`python -m useralign.web.simulation_server ADDRESS-OF-DATABASE NUMBER-OF-SOCKET`. Several of them
+may share the socket.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _UNLIMITED = 1e9  # all simulated people come from one network address
 
 @contextmanager
 def serving(database: str, workers: int = 1) -> Iterator[str]:
-    """Run servers on this machine, and give their address.
+    """Run servers on this machine, and yield their address.
 
     Parameters
     ----------

@@ -1,0 +1,504 @@
+"""Simulated people who take part through the real pages of a server; the load test as well.
+
+With a persona they follow its ranking. Without one they have a taste of their own that no file
+knows: two of the question's personas mixed, and shaken; and they are twice as unsure. How sure
+someone is grows with how far apart two answers are in their ranking.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import secrets
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from useralign.errors import InputError
+from useralign.store import digest, studies
+from useralign.study.browser import Browser, LostError, Page, Reply, read_page
+from useralign.study.flow import COMPARISONS, EVALUATION, SIDES, spaced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from useralign.domains import Question
+    from useralign.store import Store
+    from useralign.study.design import Design
+
+_SHAKEN = 0.15  # of the length of the ranking
+_TRIES = 60
+_PAUSE = 1.0  # seconds before someone tries again who found all places taken; doubled each time
+_LONGEST_PAUSE = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """How simulated people behave.
+
+    Parameters
+    ----------
+    noise : float
+        How far apart two answers must be, as a share of the ranking, for the better one
+        to be chosen with 73% certainty; 0 is always.
+    drop_out : float
+        The share that leaves on the way.
+    lost : float
+        The share of requests that is lost, half of them on the way there, half on the way back.
+    double : float
+        The share of forms that is sent twice at once.
+    reload : float
+        The share of pages that is loaded once more.
+    inattentive : float
+        The share of attention checks that is answered without reading.
+    plain : float
+        The share of people whose browser runs no script.
+    think : float
+        Seconds that a person looks at a page, on average.
+    """
+
+    noise: float = 0.1
+    drop_out: float = 0.3
+    lost: float = 0.0
+    double: float = 0.05
+    reload: float = 0.05
+    inattentive: float = 0.03
+    plain: float = 0.2
+    think: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if value < 0 or (name not in ("noise", "think") and value >= 1):
+                raise InputError(f"{name} must be at least 0 and below 1, got {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Taste:
+    """What someone likes.
+
+    Parameters
+    ----------
+    ranks : mapping of str to float
+        By the text of an answer, without its punctuation; lower is better.
+    noise : float
+        In ranks.
+    """
+
+    ranks: Mapping[str, float]
+    noise: float
+
+    def choose(self, options: list[str], behaviour: Behaviour, rng: Random) -> int:
+        """Return which of two options someone takes, 0 or 1."""
+        first, second = (self.ranks.get(_bare(text)) for text in options)
+        if first is None or second is None:
+            return _pass_check(options, behaviour, rng)
+        if self.noise == 0.0 or first == second:
+            return int(second < first)
+        sure = 1.0 / (1.0 + math.exp(-(second - first) / self.noise))
+        return int(rng.random() >= sure)
+
+
+def _pass_check(options: list[str], behaviour: Behaviour, rng: Random) -> int:
+    """Answer a comparison of something other than answers: a check of attention."""
+    right = [number for number, text in enumerate(options) if "choosethis" in _bare(text)]
+    if len(right) != 1:
+        raise InputError(f"a page shows options that nobody knows: {options!r:.200}")
+    return rng.randrange(2) if rng.random() < behaviour.inattentive else right[0]
+
+
+class Tastes:
+    """What each persona of the questions likes.
+
+    Parameters
+    ----------
+    questions : iterable of Question
+    behaviour : Behaviour
+    """
+
+    def __init__(self, questions: Iterable[Question], behaviour: Behaviour) -> None:
+        self._questions = {_bare(question.text): question for question in questions}
+        self._behaviour = behaviour
+
+    def draw(self, query: str, persona: str | None, rng: Random) -> Taste:
+        """Return what someone likes who reads this query, and plays this persona.
+
+        Raises
+        ------
+        InputError
+            If the query or the persona is not known.
+        """
+        question = self._questions.get(_bare(query))
+        if question is None:
+            raise InputError(f"a page shows a query that nobody knows: {query!r:.200}")
+        texts = {str(c.id): _bare(c.text) for c in (*question.candidates, question.baseline)}
+        ranks = [
+            {texts[name]: float(rank) for rank, name in enumerate(p.ranking)}
+            for p in question.personas
+        ]
+        noise = self._behaviour.noise * len(texts)
+        if persona is not None:
+            names = [_bare(spaced(p.name)) for p in question.personas]
+            if _bare(persona) not in names:
+                raise InputError(f"a page shows a persona that nobody knows: {persona!r:.200}")
+            return Taste(ranks[names.index(_bare(persona))], noise)
+        one, other = rng.sample(ranks, 2) if len(ranks) > 1 else ranks * 2
+        weight, shaken = rng.uniform(0.6, 1.0), _SHAKEN * len(texts)
+        mixed = {
+            text: weight * one[text] + (1.0 - weight) * other[text] + rng.gauss(0.0, shaken)
+            for text in one
+        }
+        return Taste(mixed, 2.0 * noise)
+
+
+def _bare(text: str) -> str:
+    """Return the letters and digits of a text: what is the same however it is shown."""
+    return "".join(char for char in text.casefold() if char.isalnum())
+
+
+@dataclass(slots=True)
+class Log:
+    """What happened to one person.
+
+    Parameters
+    ----------
+    path : str
+        Their address, once they have one.
+    answers : dict of (str, int) to int
+        The answers that the server acknowledged, by stage and number.
+    code : str
+        The completion code, once it was shown.
+    end : {"finished", "left", "full", "failed"}
+    trouble : list of str
+        What should not have happened.
+    """
+
+    path: str = ""
+    answers: dict[tuple[str, int], int] = field(default_factory=dict)
+    code: str = ""
+    end: str = "failed"
+    trouble: list[str] = field(default_factory=list)
+
+
+class Visit:
+    """A person on their way.
+
+    Parameters
+    ----------
+    url, slug : str
+    source : {"link", "prolific", "mturk"}
+    tastes : Tastes
+    behaviour : Behaviour
+    rng : Random
+    times : list of float
+        Where the seconds of every answer request are added.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        slug: str,
+        *,
+        source: str,
+        tastes: Tastes,
+        behaviour: Behaviour,
+        rng: Random,
+        times: list[float],
+    ) -> None:
+        self._url, self._slug = url, slug
+        self._tastes, self._behaviour, self._rng, self._times = tastes, behaviour, rng, times
+        self._scripted = rng.random() >= behaviour.plain
+        self._browser = Browser(url, self._scripted)
+        self._query = _arrival_query(source)
+        self._leaves_after = rng.randrange(25) if rng.random() < behaviour.drop_out else None
+        self.log = Log()
+
+    async def run(self) -> Log:
+        """Go all the way, or leave on it."""
+        try:
+            page = await self._enter()
+            if page is not None:
+                await self._go(page)
+        except LostError as error:
+            self.log.trouble.append(f"gave up: {error}")
+        finally:
+            self._browser.close()
+        return self.log
+
+    async def _enter(self) -> Page | None:
+        first = f"/study/{self._slug}{self._query}"
+        landing = read_page((await self._persist(first, None)).text)
+        if not landing.has_form:
+            self.log.end = "full"
+            return None
+        fields = landing.fields | landing.boxes
+        reply = await self._persist(f"/study/{self._slug}", fields)
+        if reply.status == 503:
+            self.log.end = "full"
+            return None
+        if reply.location is None:
+            self.log.trouble.append(f"consent was answered with {reply.status}")
+            return None
+        self.log.path = reply.location
+        return read_page((await self._persist(self.log.path, None)).text)
+
+    async def _go(self, page: Page) -> None:
+        taste: Taste | None = None
+        seen = 0
+        while not page.words.get("code"):
+            if not page.has_form:
+                self.log.trouble.append("a page has neither a form nor a code")
+                return
+            if seen == self._leaves_after:
+                self.log.end = "left"
+                return
+            if taste is None:
+                words = page.words
+                taste = self._tastes.draw(words["query-text"], words.get("persona-name"), self._rng)
+            page = await self._do(page, taste)
+            seen += 1
+        self.log.code, self.log.end = page.words["code"].strip(), "finished"
+
+    async def _do(self, page: Page, taste: Taste) -> Page:
+        """Answer what a page asks, and return the next one."""
+        if self._behaviour.think:
+            await asyncio.sleep(self._rng.expovariate(1.0 / self._behaviour.think))
+        if self._rng.random() < self._behaviour.reload:
+            again = read_page((await self._persist(self.log.path, None)).text)
+            if again != page:
+                self.log.trouble.append("a page changed when it was loaded again")
+        fields = dict(page.fields)
+        if page.options:
+            choice = taste.choose(page.options, self._behaviour, self._rng)
+            fields |= {"told": str(choice), "milliseconds": str(self._rng.randrange(500, 20_000))}
+        begun = time.perf_counter()
+        reply = await self._submit(fields)
+        self._times.append(time.perf_counter() - begun)
+        if page.options and reply.status in (200, 303):
+            self.log.answers[fields["stage"], int(fields["step"])] = choice
+        if reply.status == 303:
+            reply = await self._persist(self.log.path, None)
+        if reply.status != 200:
+            self.log.trouble.append(f"an answer was answered with {reply.status}")
+        return read_page(reply.text)
+
+    async def _submit(self, fields: dict[str, str]) -> Reply:
+        """Send a form; the impatient send it twice."""
+        if self._rng.random() >= self._behaviour.double:
+            return await self._persist(self.log.path, fields)
+        other = Browser(self._url, self._scripted)
+        try:
+            both = (self._persist(self.log.path, fields), other.send(self.log.path, fields))
+            reply, twin = await asyncio.gather(*both)
+        finally:
+            other.close()
+        if twin.status != reply.status:
+            self.log.trouble.append(f"sent twice: {reply.status} and {twin.status}")
+        return reply
+
+    async def _persist(self, path: str, fields: dict[str, str] | None) -> Reply:
+        """Send until it is answered, as our script does, and as people press the button again."""
+        for number in range(_TRIES):
+            lost = None
+            if self._rng.random() < self._behaviour.lost:
+                lost = self._rng.choice(("request", "reply"))
+            try:
+                reply = await self._browser.send(path, fields, lost)
+            except LostError as error:
+                if str(error):
+                    self.log.trouble.append(f"connection: {error}")
+                await asyncio.sleep(min(2.0, 0.02 * 2**number))
+                continue
+            if reply.status not in (429, 500, 502, 504):
+                return reply
+            self.log.trouble.append(f"{reply.status} at {'GET' if fields is None else 'POST'}")
+            await asyncio.sleep(0.5)
+        raise LostError("no answer after many tries")
+
+
+def _arrival_query(source: str) -> str:
+    """Return what a recruiting service puts behind the address."""
+    name = secrets.token_hex(12)  # must differ between runs, whatever their seed
+    if source == "prolific":
+        query = {"PROLIFIC_PID": name, "STUDY_ID": "simulated", "SESSION_ID": f"s{name}"}
+    elif source == "mturk":
+        query = {
+            "workerId": name,
+            "assignmentId": f"a{name}",
+            "hitId": "simulated",
+            "turkSubmitTo": "https://workersandbox.mturk.com",
+        }
+    else:
+        return ""
+    return f"?{urlencode(query)}"
+
+
+@dataclass(slots=True)
+class Report:
+    """What a simulation measured.
+
+    Parameters
+    ----------
+    finished, left, full, failed : int
+        How many people came to which end; `full` found no place.
+    answers : int
+        Acknowledged by the server.
+    seconds : float
+    latency : dict of str to float
+        Percentiles of the answer requests, in milliseconds.
+    troubles : dict of str to int
+        What should not have happened, and how often.
+    missing, different, extra : int or None
+        Answers that were acknowledged and are not in the database, or stand there otherwise, and
+        rows that nobody sent; None where the database could not be looked into.
+    """
+
+    finished: int = 0
+    left: int = 0
+    full: int = 0
+    failed: int = 0
+    answers: int = 0
+    seconds: float = 0.0
+    latency: dict[str, float] = field(default_factory=dict)
+    troubles: dict[str, int] = field(default_factory=dict)
+    missing: int | None = None
+    different: int | None = None
+    extra: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class Crowd:
+    """Simulated people who come to a study until enough have finished.
+
+    Parameters
+    ----------
+    url : str
+        The server's address.
+    design : Design
+    behaviour : Behaviour
+    wanted : int
+        How many are to finish.
+    concurrency : int
+        How many are there at once.
+    source : {"link", "prolific", "mturk"}
+    seed : int
+        For what they like and do.
+    progress : callable, optional
+        Called with how many have finished.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        design: Design,
+        behaviour: Behaviour,
+        *,
+        wanted: int,
+        concurrency: int = 200,
+        source: str = "link",
+        seed: int = 0,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self.design = design
+        self._url, self._behaviour = url, behaviour
+        self._wanted, self._concurrency, self._source = wanted, concurrency, source
+        self._rng = Random(seed)  # noqa: S311 - a simulation
+        questions = [question for entry in design.domains for question in entry.load_questions()]
+        self._tastes = Tastes(questions, behaviour)
+        self._progress = progress or (lambda _: None)
+        self._times: list[float] = []
+        self.logs: list[Log] = []
+        self.finished = 0
+
+    async def run(self) -> Report:
+        """Let them come, and measure."""
+        begun = time.perf_counter()
+        crowd = min(self._concurrency, 2 * self._wanted)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(crowd):
+                group.create_task(self._come_and_go())
+        ends = Counter(log.end for log in self.logs)
+        return Report(
+            finished=self.finished,
+            left=ends["left"],
+            full=ends["full"],
+            failed=ends["failed"],
+            answers=sum(len(log.answers) for log in self.logs),
+            seconds=round(time.perf_counter() - begun, 2),
+            latency=_percentiles(self._times),
+            troubles=dict(Counter(line for log in self.logs for line in log.trouble)),
+        )
+
+    async def _come_and_go(self) -> None:
+        await asyncio.sleep(self._rng.uniform(0.0, 0.01 * self._concurrency))
+        pause = _PAUSE
+        while self.finished < self._wanted:
+            visit = Visit(
+                self._url,
+                self.design.slug,
+                source=self._source,
+                tastes=self._tastes,
+                behaviour=self._behaviour,
+                rng=Random(self._rng.getrandbits(64)),  # noqa: S311 - a simulation
+                times=self._times,
+            )
+            log = await visit.run()
+            self.logs.append(log)
+            if log.end == "finished":
+                self.finished += 1
+                self._progress(self.finished)
+            elif log.end == "full":
+                await asyncio.sleep(self._rng.uniform(0.5, 1.5) * pause)
+                pause = min(2.0 * pause, _LONGEST_PAUSE)
+
+
+def run(crowd: Crowd, store: Store | None = None) -> Report:
+    """Run a crowd, then compare what the server acknowledged with what it wrote down."""
+    report = asyncio.run(crowd.run())
+    if store is not None:
+        report.missing, report.different, report.extra = audit(store, crowd.design.slug, crowd.logs)
+    return report
+
+
+def audit(store: Store, slug: str, logs: list[Log]) -> tuple[int, int, int]:
+    """Count answers that are missing, different, or in the database without having been sent."""
+    missing = different = extra = 0
+    for log in logs:
+        if not log.path:
+            continue
+        stored = _stored_answers(store, slug, digest(log.path.rsplit("/", 1)[-1]))
+        missing += len(log.answers.keys() - stored.keys())
+        extra += max(0, len(stored.keys() - log.answers.keys()) - (log.end != "finished"))
+        both = log.answers.keys() & stored.keys()
+        different += sum(stored[key] != log.answers[key] for key in both)
+    return missing, different, extra
+
+
+def _stored_answers(store: Store, slug: str, participant_id: str) -> dict[tuple[str, int], int]:
+    with studies.reading(store, slug) as records:
+        comparisons = {
+            (COMPARISONS, answer.number): answer.position
+            for _, answer in records.comparison_answers(participant_id)
+        }
+        matchups = records.matchups(participant_id)
+    return comparisons | {
+        (EVALUATION, matchup.number): SIDES.index(matchup.chosen)
+        for matchup in matchups
+        if matchup.chosen is not None
+    }
+
+
+def _percentiles(times: list[float]) -> dict[str, float]:
+    """Return the median and the tail of some seconds, in milliseconds."""
+    if not times:
+        return {}
+    ordered = sorted(times)
+    marks = {"p50": 0.50, "p95": 0.95, "p99": 0.99, "max": 1.0}
+    last = len(ordered) - 1
+    return {name: round(1000 * ordered[round(share * last)], 1) for name, share in marks.items()}
