@@ -37,7 +37,7 @@ def interaction(
     """Run one interaction with a consistent user; time each part of each step."""
     import numpy as np
 
-    from useralign.methods.useralign import BACKENDS
+    from useralign.methods.paper import BACKENDS
 
     rng = np.random.default_rng([dimension, count, seed])
     features = rng.normal(size=(count, dimension))

@@ -22,7 +22,6 @@ KNOWN_CYCLES = {
     "lab.engines <-> lab.engines_dask",
     "lab.plan <-> lab.plan_checks",
     "lab.reproduce <-> lab.reproduce_parts",
-    "methods.frugal.method <-> methods.frugal.run",
 }
 MODULES = read()
 

@@ -11,7 +11,7 @@ from scipy.optimize import NonlinearConstraint, minimize
 
 from tests.conftest import gaussian_features
 from useralign.geometry import Engine, Exact, Reference
-from useralign.methods.evidence import estimate
+from useralign.methods.paper import estimate
 
 
 def objective(

@@ -16,7 +16,7 @@ import useralign as ua
 from tests.conftest import gaussian_features
 from useralign.methods import method_for
 from useralign.methods.conformance import check_method
-from useralign.methods.peers.posterior import posterior
+from useralign.methods.peers.linear import posterior
 from useralign.users import BTL, Consistent, Erring, converse
 
 LINEAR = ["uncertainty", "thompson"]

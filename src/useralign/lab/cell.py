@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from useralign import domains
 from useralign.answers import Comparison
 from useralign.errors import OptionError
-from useralign.methods.useralign import UserAlignLoss
+from useralign.methods.paper import UserAlignLoss
 from useralign.models import default_embedder, embedder_for
 from useralign.pool import Pool
 from useralign.session import Session

@@ -15,7 +15,7 @@ from useralign.lab import paper
 from useralign.lab.cell import embedder_of, pool_of
 from useralign.lab.tables import Table, Value
 from useralign.methods.base import DELTA, NORM_BOUND
-from useralign.methods.useralign import BACKENDS
+from useralign.methods.paper import BACKENDS
 from useralign.models import embedder_for
 from useralign.models.prices import Prices
 from useralign.users.judge import SYSTEM, comparison_prompt

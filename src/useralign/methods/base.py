@@ -1,7 +1,8 @@
-"""What a method is: a rule that turns the answers so far into the next pair, or a stop."""
+"""Methods and their runs: rules that turn the answers so far into the next pair, or a stop."""
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -22,7 +23,7 @@ MOST_NORM_BOUND = 1e4
 
 
 class Decision(NamedTuple):
-    """What a method makes of the answers so far.
+    """The next pair, or that there is none, and the bound.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ class Decision(NamedTuple):
 
 
 class Confidence(NamedTuple):
-    """How sure a method is of what it recommends.
+    """The probability that the recommended candidate is among the best.
 
     Parameters
     ----------
@@ -55,10 +56,10 @@ class Confidence(NamedTuple):
 
 
 class Run(ABC):
-    """A method at work on one pool. Its state is what a replay of the answers rebuilds.
+    """A method on one pool. Its state is what a replay of the answers rebuilds.
 
     Every run takes choices, rankings (both through `add`), `equal` and `skip`. One that can make
-    use of `dislike` or `lean` overrides it; `takes` tells which it does.
+    use of `dislike` or `lean` overrides it, and `takes` has its kind.
 
     Parameters
     ----------
@@ -142,7 +143,7 @@ class Run(ABC):
         """Decide on the next pair; calling it again gives the same decision."""
 
     def several(self, count: int) -> tuple[int, ...]:
-        """Choose up to `count` candidates to show at once, the pair of `decide` first.
+        """Select up to `count` candidates for one comparison, the pair of `decide` first.
 
         By default that pair is joined by those with the highest scores that may still be the
         best. Fewer come back where no more are worth asking about; calling it again gives the
@@ -151,20 +152,20 @@ class Run(ABC):
         decision = self.decide()
         if decision.second is None:
             return ()
-        chosen = [decision.first, decision.second]
+        screen = [decision.first, decision.second]
         possible = self.possible()
         for k in np.argsort(-self.scores(), kind="stable"):
-            if len(chosen) == count:
+            if len(screen) == count:
                 break
-            if possible[k] and self.open(int(k), chosen):
-                chosen.append(int(k))
-        return tuple(chosen)
+            if possible[k] and self.open(int(k), screen):
+                screen.append(int(k))
+        return tuple(screen)
 
-    def open(self, candidate: int, shown: Sequence[int]) -> bool:
-        """Whether a candidate may be shown with these: it is another, and nothing bars it."""
-        if candidate in shown or candidate in self.out:
+    def open(self, candidate: int, others: Sequence[int]) -> bool:
+        """Whether a candidate may be compared with others: it is none of them, nor barred."""
+        if candidate in others or candidate in self.out:
             return False
-        return not any(frozenset((candidate, k)) in self.barred for k in shown)
+        return not any(frozenset((candidate, k)) in self.barred for k in others)
 
     def dismiss(self, candidate: int) -> None:
         """Put a candidate out of the running; when none is left, all are in it again."""
@@ -199,11 +200,11 @@ class Run(ABC):
         return result
 
     def confidence(self) -> Confidence | None:
-        """Return how sure it is of what it recommends; None if it keeps no such account."""
+        """Return how sure it is of its recommendation; None if it does not estimate that."""
         return None
 
     def satisfied(self) -> bool:
-        """Return whether it is sure enough to stop, by its own rule."""
+        """Whether it is sure enough to stop, by its own rule."""
         return False
 
     def generator(self, step: int, purpose: int = 0) -> np.random.Generator:
@@ -214,25 +215,30 @@ class Run(ABC):
         return np.random.default_rng([self.seed, step, purpose])
 
 
-class Method(ABC):
-    """A way of choosing what to ask. Methods are configuration; `start` sets one to work.
+class Method:
+    """A way of choosing what to ask: its options. `start` begins a `Run` on a pool.
 
     The contract, which `useralign.testing.check_method` verifies:
 
-    - A run's decisions depend on the features, what it was told, in order, and the seed alone:
-      two runs that were given the same decide alike, in this process or another, and whether
+    - A run's decisions depend on the features, the answers, in order, and the seed alone:
+      two runs with the same answers decide alike, in this process or another, and whether
       or not `decide` was called in between.
     - `decide` returns two different candidates that are not barred, or no second one; `several`
       the same two, and more that are not barred with any of them.
-    - Feedback that a run has no use for raises `FeedbackError` and changes nothing; what it does
-      take is in `Run.takes`. A disliked candidate is not shown or recommended while others remain.
+    - Feedback that a run has no use for raises `FeedbackError` and changes nothing; the kinds that
+      it takes are in `Run.takes`. A disliked candidate is neither asked about nor recommended while
+      others remain.
     - With nothing answered, `best` is drawn from `generator(0)`.
     - `options` returns what the constructor needs to build the same method again, as plain data.
+      By default it finds each of the constructor's arguments in an attribute of the same name.
 
     Attributes
     ----------
     name : str
         The name it is registered under.
+    run : type
+        The class of its runs; one whose constructor takes more than `Run` does needs its own
+        `start`.
     asks : bool
         Whether it asks anything at all.
     stops : bool
@@ -240,13 +246,19 @@ class Method(ABC):
     """
 
     name: ClassVar[str]
+    run: ClassVar[type[Run]]
     asks: ClassVar[bool] = True
     stops: ClassVar[bool] = True
     norm_bound: float = NORM_BOUND
 
-    @abstractmethod
-    def start(self, features: NDArray[np.float64], seed: int, *, fixed_budget: bool = False) -> Run:
-        """Begin on a pool.
+    def start(
+        self,
+        features: NDArray[np.float64],
+        seed: int,
+        *,
+        fixed_budget: bool = False,  # noqa: ARG002
+    ) -> Run:
+        """Start a run on a pool.
 
         Parameters
         ----------
@@ -256,18 +268,26 @@ class Method(ABC):
             Whether the session runs for its whole budget whatever the bound (the paper's
             footnote 2), with i.i.d. challengers when no viable one remains.
         """
+        return self.run(features, seed, self.norm_bound)
 
     def options(self) -> dict[str, Any]:
         """Return the constructor's arguments, as plain data."""
-        return {}
+        names = inspect.signature(type(self)).parameters
+        return {name: _plain(getattr(self, name)) for name in names if hasattr(self, name)}
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{key}={value!r}" for key, value in self.options().items())
         return f"{type(self).__name__}({inside})"
 
 
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value.to_dict() if hasattr(value, "to_dict") else value
+
+
 def check_norm_bound(norm_bound: float) -> float:
-    """Return S as a float, or say what is wrong with it."""
+    """Return S as a float, or raise `OptionError`."""
     if not is_finite(norm_bound) or not 0 < norm_bound <= MOST_NORM_BOUND:
         raise OptionError(
             f"norm_bound (the paper's S) must be above 0 and at most {MOST_NORM_BOUND:g}, where "
@@ -278,7 +298,7 @@ def check_norm_bound(norm_bound: float) -> float:
 
 
 def check_delta(delta: float) -> float:
-    """Return delta as a float, or say what is wrong with it."""
+    """Return delta as a float, or raise `OptionError`."""
     if not is_finite(delta) or not 0.0 < delta < 1.0:
         raise OptionError(
             f"delta must lie strictly between 0 and 1, got {delta!r}; the paper uses {DELTA:g}"

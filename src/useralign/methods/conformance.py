@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from useralign.methods.base import Method, Run
 
-    Saying = tuple[str, tuple[int, ...]]  # what is said, of which candidates
+    Feedback = tuple[str, tuple[int, ...]]  # its kind, and the candidates it is about
 
 
 def check_method(method: Method, *, steps: int = 12, seed: int = 5) -> None:
-    """Raise AssertionError, saying which promise is broken, if a method breaks its contract.
+    """Raise AssertionError with the promise that is broken, if a method breaks its contract.
 
     Parameters
     ----------
@@ -34,20 +34,20 @@ def check_method(method: Method, *, steps: int = 12, seed: int = 5) -> None:
     count = getattr(method, "utilities", np.zeros(9)).shape[0]
     features = np.random.default_rng(seed).normal(size=(count, 4))
     features /= 2.0 * np.linalg.norm(features, axis=1).max()
-    _promise(0 <= method.start(features, seed).best() < count, "best() is a place in the pool")
+    _promise(0 <= method.start(features, seed).best() < count, "best() is an index of the pool")
     for kinds in (["add"], ["add", "equal", "add", "skip", "lean", "dislike"]):
-        _check_talk(method, features, islice(cycle(kinds), steps), seed)
+        _check_dialogue(method, features, islice(cycle(kinds), steps), seed)
     json.dumps(method.options())
     again = type(method)(**method.options()).start(features, seed)
     _promise(again.best() == method.start(features, seed).best(), "options() rebuild the method")
 
 
-def _check_talk(
+def _check_dialogue(
     method: Method, features: NDArray[np.float64], kinds: Iterable[str], seed: int
 ) -> None:
-    """Check everything along a talk in which answers of these kinds follow one another."""
+    """Check every step of a run that is given answers of these kinds in turn."""
     worth = features @ np.random.default_rng(seed + 1).normal(size=features.shape[1])
-    run, said = method.start(features, seed), list[tuple[str, tuple[int, ...]]]()
+    run, history = method.start(features, seed), list[tuple[str, tuple[int, ...]]]()
     for kind in kinds:
         decision = run.decide()
         _promise(decision == run.decide(), "decide() twice gives the same decision")
@@ -56,28 +56,28 @@ def _check_talk(
             _promise(not run.several(3), "several() is empty when there is nothing to ask")
             break
         _promise(method.asks, "a method that does not ask returns no second candidate")
-        _check_shown(run, (decision.first, decision.second))
+        _check_screens(run, (decision.first, decision.second))
         pair = (decision.first, decision.second)
         better = max(pair, key=lambda k: worth[k])
-        saying = (kind, {"add": (*pair, better), "lean": (), "dislike": pair[1:]}.get(kind, pair))
-        if _say(run, saying):
-            said.append(saying)
+        feedback = (kind, {"add": (*pair, better), "lean": (), "dislike": pair[1:]}.get(kind, pair))
+        if _give(run, feedback):
+            history.append(feedback)
         else:
             _promise(run.decide() == decision, f"refusing to {kind} changes nothing")
-        _check_replay(method, run, features, said, seed)
+        _check_replay(method, run, features, history, seed)
     _promise(run.scores().shape == (len(features),), "scores() has one number a candidate")
 
 
-def _say(run: Run, saying: Saying) -> bool:
-    """Tell a run something; False if it has no use for it, which it must know beforehand."""
-    kind, places = saying
-    known = {"dislike": "neither", "lean": "remark"}.get(kind)
-    takes = known is None or known in run.takes
+def _give(run: Run, feedback: Feedback) -> bool:
+    """Give feedback to a run; False if it has no use for it, as `takes` must say beforehand."""
+    kind, indices = feedback
+    needed = {"dislike": "neither", "lean": "remark"}.get(kind)
+    takes = needed is None or needed in run.takes
     try:
         if kind == "lean":
             run.lean(np.eye(run.features.shape[1])[0], 1.0)
         else:
-            getattr(run, kind)(*places)
+            getattr(run, kind)(*indices)
     except FeedbackError:
         _promise(not takes, f"takes() tells whether {kind}() is refused")
         return False
@@ -95,32 +95,34 @@ def _check_state(run: Run) -> None:
     _promise(run.satisfied() in (True, False), "satisfied() is True or False")
 
 
-def _check_shown(run: Run, pair: tuple[int, int]) -> None:
+def _check_screens(run: Run, pair: tuple[int, int]) -> None:
     _promise(pair[0] != pair[1], "the two candidates differ")
     for count in (2, 3, 4):
-        shown = run.several(count)
-        _promise(shown == run.several(count), "several() twice gives the same candidates")
-        _promise(shown[:2] == pair, "several() begins with the pair of decide()")
-        _promise(len(set(shown)) == len(shown) <= count, "several() gives no more, each once")
-        _promise(set(shown) <= set(range(len(run.features))), "several() gives places in the pool")
-        _promise(not run.out & set(shown), "what was disliked is not shown while others remain")
-        pairs = {frozenset(two) for two in combinations(shown, 2)}
+        screen = run.several(count)
+        _promise(screen == run.several(count), "several() twice gives the same candidates")
+        _promise(screen[:2] == pair, "several() begins with the pair of decide()")
+        _promise(len(set(screen)) == len(screen) <= count, "several() gives no more, each once")
+        _promise(
+            set(screen) <= set(range(len(run.features))), "several() gives indices of the pool"
+        )
+        _promise(not run.out & set(screen), "what was disliked is not shown while others remain")
+        pairs = {frozenset(two) for two in combinations(screen, 2)}
         _promise(not run.barred & pairs, "a pair that was skipped is not shown")
 
 
 def _check_replay(
-    method: Method, run: Run, features: NDArray[np.float64], said: list[Saying], seed: int
+    method: Method, run: Run, features: NDArray[np.float64], history: list[Feedback], seed: int
 ) -> None:
     replay = method.start(features, seed)
-    for saying in said:
-        _say(replay, saying)
+    for feedback in history:
+        _give(replay, feedback)
     ours, theirs = run.decide(), replay.decide()
-    # What is kept to save work may cost the last digits of a bound, never a decision.
+    # A cache may cost the last digits of a bound, never a decision.
     alike = ours[:2] == theirs[:2] and math.isclose(ours.bound, theirs.bound, abs_tol=1e-9)
     _promise(alike, "a replay of the answers decides alike")
     _promise(replay.best() == run.best(), "a replay of the answers recommends alike")
 
 
-def _promise(kept: bool, what: str) -> None:
-    if not kept:
+def _promise(holds: bool, what: str) -> None:
+    if not holds:
         raise AssertionError(f"broken promise: {what}")

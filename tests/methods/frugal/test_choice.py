@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.methods.frugal.tastes import pool, talk, taste
 from useralign.methods.frugal import Frugal
-from useralign.methods.frugal.choice import gains, joined, sharpening, shortlist
+from useralign.methods.frugal.choice import best_addition, gains, sharpening, shortlist
 
 
 def test_the_gain_is_what_an_answer_adds_on_average() -> None:
@@ -48,5 +48,5 @@ def test_the_shortlist_has_the_best_and_none_that_is_out() -> None:
 def test_who_joins_has_the_most_to_add() -> None:
     draws = np.random.default_rng(0).normal(size=(2000, 4)) * np.array([0.1, 0.1, 1.0, 0.1])
     allowed = np.array([False, False, True, True])
-    assert joined(draws, [0, 1], allowed) == 2
-    assert joined(draws, [0, 1], np.zeros(4, dtype=bool)) is None
+    assert best_addition(draws, [0, 1], allowed) == 2
+    assert best_addition(draws, [0, 1], np.zeros(4, dtype=bool)) is None

@@ -10,8 +10,7 @@ import pytest
 from tests.methods.frugal.tastes import Array, pool, talk, taste
 from useralign.methods.frugal import Frugal
 from useralign.methods.frugal.ep import Likelihoods
-from useralign.methods.frugal.gibbs import gibbs
-from useralign.methods.frugal.sampling import Sampler
+from useralign.methods.frugal.sampling import Sampler, gibbs
 
 
 def above_zero(count: int, noise: float = 0.0, lapse: float = 0.0) -> Likelihoods:

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from useralign.methods.frugal.model import Posterior
+    from useralign.methods.frugal.posterior import Posterior
 
     Array = NDArray[np.float64]
-    Places = NDArray[np.intp]
+    Indices = NDArray[np.intp]
 
 SHORTLIST = 32  # candidates among which pairs are looked for
 CONTENDERS = 20  # those of them whose chance of being the best is looked at
 CERTAINTY = 0.5  # what it is worth to know the best for certain, in spreads of the utilities
 
 
-def shortlist(posterior: Posterior, best: int, out: set[int]) -> Places:
+def shortlist(posterior: Posterior, best: int, out: set[int]) -> Indices:
     """Return the candidates that are most likely to matter, shape (M,), in order."""
     count = len(posterior.mean)
     reach = posterior.mean if count <= SHORTLIST else posterior.mean + 2.0 * posterior.deviations()
@@ -40,7 +40,7 @@ def shortlist(posterior: Posterior, best: int, out: set[int]) -> Places:
     return np.sort(np.argsort(-reach, kind="stable")[:most])
 
 
-def values(posterior: Posterior, draws: Array, rows: Places) -> tuple[Places, Places, Array]:
+def values(posterior: Posterior, draws: Array, rows: Indices) -> tuple[Indices, Indices, Array]:
     """Return all pairs of some candidates and what asking about each is worth.
 
     Parameters
@@ -52,7 +52,7 @@ def values(posterior: Posterior, draws: Array, rows: Places) -> tuple[Places, Pl
     Returns
     -------
     first, second : ndarray of int, shape (P,)
-        Places in `rows`.
+        Indices in `rows`.
     worth : ndarray, shape (P,)
     """
     first, second = np.triu_indices(len(rows), 1)
@@ -65,7 +65,7 @@ def values(posterior: Posterior, draws: Array, rows: Places) -> tuple[Places, Pl
     return first, second, worth
 
 
-def gains(posterior: Posterior, rows: Places, first: Places, second: Places) -> Array:
+def gains(posterior: Posterior, rows: Indices, first: Indices, second: Indices) -> Array:
     """Return the knowledge gradient of pairs.
 
     Parameters
@@ -74,7 +74,7 @@ def gains(posterior: Posterior, rows: Places, first: Places, second: Places) -> 
     rows : ndarray of int, shape (M,)
         The candidates that may be the best.
     first, second : ndarray of int, shape (P,)
-        Pairs, as places in `rows`.
+        Pairs, as indices into `rows`.
 
     Returns
     -------
@@ -86,33 +86,33 @@ def gains(posterior: Posterior, rows: Places, first: Places, second: Places) -> 
     # Over all hypotheses: P[first wins] E[u | first wins]; the rest of E[u] is the other answer's.
     wins = (posterior.odds[:, None] * chance).T @ means
     lever = posterior.odds[:, None] * chance * slope
-    for own, covariance in zip(lever, covariances, strict=True):
-        wins += own[:, None] * (covariance[first] - covariance[second])
+    for levers, covariance in zip(lever, covariances, strict=True):
+        wins += levers[:, None] * (covariance[first] - covariance[second])
     now = posterior.odds @ means
     result: Array = wins.max(axis=1) + (now - wins).max(axis=1) - now.max()
     return result
 
 
 def _answers(
-    posterior: Posterior, means: Array, covariances: Array, pairs: tuple[Places, Places]
+    posterior: Posterior, means: Array, covariances: Array, pairs: tuple[Indices, Indices]
 ) -> tuple[Array, Array]:
     """Return the chance that the first wins and the slope of its logarithm, both (H, P)."""
     first, second = pairs
-    own = covariances.diagonal(axis1=1, axis2=2)
-    spread = own[:, first] + own[:, second] - 2.0 * covariances[:, first, second]
-    hypotheses, kept = posterior.hypotheses, posterior.kept
+    variance = covariances.diagonal(axis1=1, axis2=2)
+    spread = variance[:, first] + variance[:, second] - 2.0 * covariances[:, first, second]
+    hypotheses, active = posterior.hypotheses, posterior.active
     above = Likelihoods(
         np.zeros((1, 1)),
         np.full((1, 1), np.inf),
-        hypotheses.noise[kept, None],
-        hypotheses.lapse[kept, None],
+        hypotheses.noise[active, None],
+        hypotheses.lapse[active, None],
     )
     gap = means[:, first] - means[:, second]
     log_mass, slope, _ = tilt(gap, np.maximum(spread, 1e-12), above)
     return np.exp(log_mass), slope
 
 
-def sharpening(draws: Array, first: Places, second: Places) -> Array:
+def sharpening(draws: Array, first: Indices, second: Indices) -> Array:
     """Return by how much a true answer is expected to raise the chance of naming the best.
 
     Parameters
@@ -136,20 +136,20 @@ def sharpening(draws: Array, first: Places, second: Places) -> Array:
     return result
 
 
-def joined(draws: Array, shown: Sequence[int], allowed: NDArray[np.bool_]) -> int | None:
-    """Return whom to show besides some candidates, to be asked which of all is best.
+def best_addition(draws: Array, screen: Sequence[int], allowed: NDArray[np.bool_]) -> int | None:
+    """Return the candidate to add to a comparison; None if none is allowed.
 
-    The person's choice is then worth `E[max u]` over those shown, so it is the allowed candidate
-    that raises it the most; None if none is allowed.
+    The person's choice is worth `E[max u]` over the comparison, so it is the allowed candidate
+    that raises it the most.
 
     Parameters
     ----------
     draws : ndarray, shape (S, K)
-    shown : sequence of int
+    screen : sequence of int
     allowed : ndarray of bool, shape (K,)
     """
     if not allowed.any():
         return None
-    top = draws[:, list(shown)].max(axis=1)
+    top = draws[:, list(screen)].max(axis=1)
     worth = np.maximum(draws, top[:, None]).mean(axis=0)
     return int(np.where(allowed, worth, -np.inf).argmax())

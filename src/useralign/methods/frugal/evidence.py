@@ -1,8 +1,8 @@
-"""What a person said, as linear observations of their utilities.
+"""Answers and remarks as linear observations of the utilities.
 
 Utilities are `u = mean + sqrt(1 - rho) Z xi + sqrt(rho) r` with xi and r standard normal; Z are the
 centred features, scaled so that `Z xi` has variance 1 on average. An observation is a linear
-quantity of xi and r of which we are told in which interval it lies.
+quantity of xi and r, with the interval in which it lies.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class Observation:
     """One observation.
 
     Parameters
     ----------
-    own : ndarray, shape (K,)
+    weights : ndarray, shape (K,)
         Coefficients of the utilities, zero for what concerns the features alone.
     direction : ndarray, shape (d,), or None
         Of theta, for what concerns the features alone.
@@ -38,7 +38,7 @@ class Saying:
         Least noise and least probability of a slip of this kind of observation.
     """
 
-    own: Array
+    weights: Array
     direction: Array | None = None
     low: float = 0.0
     high: float = np.inf
@@ -81,22 +81,22 @@ class Frame:
             popularity = np.array(prior.popularity)
             self.mean += popularity - popularity.mean()
 
-    def loadings(self, saying: Saying) -> Array:
+    def loadings(self, observation: Observation) -> Array:
         """Return the coefficients of xi in an observation, shape (m,)."""
-        if saying.direction is None:
-            inside: Array = saying.own @ self.coordinates
+        if observation.direction is None:
+            inside: Array = observation.weights @ self.coordinates
             return inside
-        along: Array = saying.direction @ self.map
+        along: Array = observation.direction @ self.map
         size = np.sqrt(along @ along)
         return along / size if size > _TINY else along
 
-    def centre(self, saying: Saying) -> float:
+    def centre(self, observation: Observation) -> float:
         """Return the mean of an observation."""
-        if saying.direction is None:
-            return float(saying.own @ self.mean)
-        along = saying.direction @ self.map
+        if observation.direction is None:
+            return float(observation.weights @ self.mean)
+        along = observation.direction @ self.map
         size = np.sqrt(along @ along)
-        return float(saying.direction @ self.taste / size) if size > _TINY else 0.0
+        return float(observation.direction @ self.taste / size) if size > _TINY else 0.0
 
 
 def _map(prior: Prior, dimension: int) -> Array:
@@ -108,7 +108,7 @@ def _map(prior: Prior, dimension: int) -> Array:
 
 @dataclass(slots=True)
 class Evidence:
-    """Everything said about one pool, with the covariances that inference needs.
+    """All observations over one pool, with the covariances that inference needs.
 
     Parameters
     ----------
@@ -117,34 +117,34 @@ class Evidence:
     """
 
     frames: list[Frame]
-    sayings: list[Saying] = field(default_factory=list)
-    own: Array = field(init=False)
-    own_gram: Array = field(init=False)
+    observations: list[Observation] = field(default_factory=list)
+    weights: Array = field(init=False)
+    weights_gram: Array = field(init=False)
     means: Array = field(init=False)
     loadings: list[Array] = field(init=False)
     crosses: list[Array] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin with nothing said."""
+        """Start without observations."""
         count = len(self.frames[0].mean)
-        self.own = np.zeros((0, count))
-        self.own_gram = np.zeros((0, 0))
+        self.weights = np.zeros((0, count))
+        self.weights_gram = np.zeros((0, 0))
         self.means = np.zeros((len(self.frames), 0))
         self.loadings = [np.zeros((0, frame.coordinates.shape[1])) for frame in self.frames]
         self.crosses = [np.zeros((count, 0)) for _ in self.frames]
 
     def __len__(self) -> int:
-        return len(self.sayings)
+        return len(self.observations)
 
-    def add(self, saying: Saying) -> None:
-        """Take in one observation."""
-        self.sayings.append(saying)
-        self.own = np.vstack([self.own, saying.own])
-        self.own_gram = self.own @ self.own.T
-        means = [[frame.centre(saying)] for frame in self.frames]
+    def add(self, observation: Observation) -> None:
+        """Add one observation."""
+        self.observations.append(observation)
+        self.weights = np.vstack([self.weights, observation.weights])
+        self.weights_gram = self.weights @ self.weights.T
+        means = [[frame.centre(observation)] for frame in self.frames]
         self.means = np.hstack([self.means, np.array(means)])
         for v, frame in enumerate(self.frames):
-            row = frame.loadings(saying)
+            row = frame.loadings(observation)
             self.loadings[v] = np.vstack([self.loadings[v], row])
             column = frame.coordinates @ row
             self.crosses[v] = np.column_stack([self.crosses[v], column])

@@ -4,16 +4,18 @@ A draw from the prior becomes one from the posterior by Matheron's rule: add wha
 between the observations and the draw's own, noisy, observations implies. The observations are
 only known to lie in intervals, so they are drawn as well: first from the normal approximation of
 expectation propagation, then by sweeps of Gibbs sampling from their true distribution.
+
+A sweep draws each coordinate given the others, then moves the whole along one line. The second
+is what mixes when many constraints say nearly the same, where single coordinates hardly move.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from useralign.methods.frugal.gibbs import gibbs
-from useralign.methods.frugal.model import likelihoods
+from useralign.methods.frugal.posterior import likelihoods
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from useralign.methods.frugal.ep import Likelihoods
     from useralign.methods.frugal.evidence import Frame
-    from useralign.methods.frugal.model import Posterior
+    from useralign.methods.frugal.posterior import Posterior
 
     Array = NDArray[np.float64]
 
@@ -31,6 +33,8 @@ FEWER = 512  # for large pools
 LARGE = 256
 SWEEPS = 3
 SURE = 0.95
+_EDGE = 1e-15  # probabilities are kept this far from 0 and 1
+_LEAST = 1e-12
 
 
 class Sampler:
@@ -59,61 +63,61 @@ class Sampler:
         self.generator = generator
         self.draws = draws = draws or (DRAWS if len(frames[0].mean) <= LARGE else FEWER)
         normal = generator(0)
-        self.own = normal.standard_normal((draws, len(frames[0].mean)))
+        self.residual = normal.standard_normal((draws, len(frames[0].mean)))
         self.xi = [normal.standard_normal((draws, f.coordinates.shape[1])) for f in frames]
         self.linear = [xi @ f.coordinates.T for xi, f in zip(self.xi, frames, strict=True)]
         self._seen = [np.zeros((0, draws)) for _ in frames]
-        behind = self.own.max(axis=1, keepdims=True) - self.own
+        behind = self.residual.max(axis=1, keepdims=True) - self.residual
         self.reach = float(np.quantile(behind, SURE)) or 1.0
 
     def draw(self, posterior: Posterior, sweeps: int = SWEEPS) -> Array:
         """Return utilities, shape (draws, K); two each belong to one draw of the observations."""
-        said, chains = len(posterior.evidence), self.draws // 2
-        random = self.generator(said + 1)
+        steps, chains = len(posterior.evidence), self.draws // 2
+        random = self.generator(steps + 1)
         ends = np.rint(np.cumsum(posterior.odds) * chains).astype(int)
-        kept = np.tile(np.repeat(posterior.kept, np.diff(ends, prepend=0)), 2)
-        groups = [(int(g), np.flatnonzero(kept == g)) for g in np.unique(kept)]
-        result, seen = np.empty_like(self.own), np.empty((self.draws, said))
+        drawn = np.tile(np.repeat(posterior.active, np.diff(ends, prepend=0)), 2)
+        groups = [(int(g), np.flatnonzero(drawn == g)) for g in np.unique(drawn)]
+        result, seen = np.empty_like(self.residual), np.empty((self.draws, steps))
         for g, rows in groups:
             result[rows], seen[rows] = self._before(posterior, g, rows)
-        if not said:
+        if not steps:
             return result
         limits = likelihoods(posterior.evidence, posterior.hypotheses)
-        seen += limits.noise[kept] * random.standard_normal(seen.shape)
+        seen += limits.noise[drawn] * random.standard_normal(seen.shape)
         inverse = _inverses(posterior, limits)
-        normal = random.standard_normal((sweeps + 1, chains, said))
-        begin, lines = _approximate(posterior, normal, kept[:chains])
-        told = gibbs(begin, lines, inverse, kept[:chains], limits, random=random)
-        missing = np.vstack([told, told]) - seen
+        normal = random.standard_normal((sweeps + 1, chains, steps))
+        begin, lines = _approximate(posterior, normal, drawn[:chains])
+        observed = gibbs(begin, lines, inverse, drawn[:chains], limits, random=random)
+        missing = np.vstack([observed, observed]) - seen
         for g, rows in groups:
             result[rows] += missing[rows] @ inverse[g] @ posterior.cross(g).T
         return result
 
     def _before(self, posterior: Posterior, g: int, rows: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Return prior draws of the utilities, and what would be observed less its mean."""
+        """Return prior draws of the utilities, and of the observations less their mean."""
         share, frame = posterior.hypotheses.share[g], posterior.frame(g)
         evidence = posterior.evidence
-        linear, own = np.sqrt(1.0 - share), np.sqrt(share)
-        result = linear * self.linear[frame][rows] + own * self.own[rows]
+        linear, residual = np.sqrt(1.0 - share), np.sqrt(share)
+        result = linear * self.linear[frame][rows] + residual * self.residual[rows]
         result += posterior.hypotheses.trust[g] * evidence.frames[-1].mean
-        known, loadings = self._seen[frame], evidence.loadings[frame]
-        for row in loadings[len(known) :]:  # one by one, so that a replay has the same digits
-            known = self._seen[frame] = np.vstack([known, self.xi[frame] @ row])
-        return result, linear * known.T[rows] + own * self.own[rows] @ evidence.own.T
+        seen, loadings = self._seen[frame], evidence.loadings[frame]
+        for row in loadings[len(seen) :]:  # one by one, so that a replay has the same digits
+            seen = self._seen[frame] = np.vstack([seen, self.xi[frame] @ row])
+        return result, linear * seen.T[rows] + residual * self.residual[rows] @ evidence.weights.T
 
 
 def _approximate(
-    posterior: Posterior, normal: Array, kept: NDArray[np.intp]
+    posterior: Posterior, normal: Array, hypothesis: NDArray[np.intp]
 ) -> tuple[Array, Array]:
-    """Draw what was observed from the normal approximation.
+    """Draw the observations from the normal approximation.
 
     Parameters
     ----------
     posterior : Posterior
     normal : ndarray, shape (n + 1, S, T)
         Standard normal numbers.
-    kept : ndarray of int, shape (S,)
-        The hypothesis of each draw.
+    hypothesis : ndarray of int, shape (S,)
+        That of each draw.
 
     Returns
     -------
@@ -122,8 +126,8 @@ def _approximate(
         Other draws, less their mean: directions in which there is room.
     """
     means = np.empty_like(normal[0])
-    for g in np.unique(kept):
-        gram, rows = posterior.gram[g], kept == g
+    for g in np.unique(hypothesis):
+        gram, rows = posterior.gram[g], hypothesis == g
         spread = gram - gram @ posterior.sites.shrink[g] @ gram
         spread.flat[:: len(spread) + 1] += 1e-9 * (1.0 + gram.diagonal())
         normal[:, rows] = normal[:, rows] @ np.linalg.cholesky(spread).T
@@ -137,3 +141,103 @@ def _inverses(posterior: Posterior, limits: Likelihoods) -> Array:
     diagonal = np.arange(covariance.shape[1])
     covariance[:, diagonal, diagonal] += limits.noise**2
     return np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+
+
+class _Target(NamedTuple):
+    """What the chains draw from; the last axis is that of the chains."""
+
+    inverse: Array  # (T, T, S)
+    low: Array  # (T, S)
+    high: Array
+    lapse: Array
+
+
+def gibbs(
+    start: Array,
+    lines: Array,
+    inverse: Array,
+    hypothesis: NDArray[np.intp],
+    limits: Likelihoods,
+    *,
+    random: np.random.Generator,
+) -> Array:
+    """Draw normal numbers of mean zero that lie within limits, or by a slip outside.
+
+    Parameters
+    ----------
+    start : ndarray, shape (S, T)
+        Where the chains begin.
+    lines : ndarray, shape (sweeps, S, T)
+        Along which line each sweep moves a chain; drawn beforehand, whatever the chains do.
+    inverse : ndarray, shape (G, T, T)
+        Inverse covariances.
+    hypothesis : ndarray of int, shape (S,)
+        Which of the G each chain has.
+    limits : Likelihoods
+        Of shape (G, T).
+    random : Generator
+
+    Returns
+    -------
+    ndarray, shape (S, T)
+    """
+    low, high, lapse = (
+        np.ascontiguousarray(each[hypothesis].T) for each in (limits.low, limits.high, limits.lapse)
+    )
+    chains = np.ascontiguousarray(inverse[hypothesis].transpose(1, 2, 0))
+    target = _Target(chains, low, high, lapse)
+    values = np.ascontiguousarray(start.T)
+    for line in lines:
+        _each(values, target, random.random((2, *values.shape)))
+        values = _along(values, line.T, target, random.random((2, values.shape[1])))
+    return values.T
+
+
+def _each(values: Array, target: _Target, chance: Array) -> None:
+    """Draw each coordinate given the others, in place."""
+    for t, row in enumerate(target.inverse):
+        variance = 1.0 / row[t]
+        spread = np.sqrt(variance)
+        centre = values[t] - variance * np.einsum("ts,ts->s", row, values)
+        low, high = (target.low[t] - centre) / spread, (target.high[t] - centre) / spread
+        values[t] = centre + spread * _within(low, high, target.lapse[t], chance[:, t])
+
+
+def _within(low: Array, high: Array, lapse: Array, chance: Array) -> Array:
+    """Draw standard normal numbers between limits, or outside with the odds of a slip."""
+    from scipy.special import ndtr, ndtri  # noqa: PLC0415 - importing this package stays cheap
+
+    below = ndtr(low)
+    inside = ndtr(high) - below
+    slip = lapse * (1.0 - inside)
+    stays = chance[0] * ((1.0 - lapse) * inside + slip) >= slip
+    outside = chance[1] * (1.0 - inside)
+    outside += np.where(outside > below, inside, 0.0)
+    level = np.where(stays, below + chance[1] * inside, outside)
+    result: Array = ndtri(np.clip(level, _EDGE, 1.0 - _EDGE))
+    return result
+
+
+def _along(values: Array, line: Array, target: _Target, chance: Array) -> Array:
+    """Draw a point of the line through the values, which limits cut into pieces."""
+    from scipy.special import ndtr, ndtri  # noqa: PLC0415 - importing this package stays cheap
+
+    line = np.where(np.abs(line) < _LEAST, _LEAST, line)
+    pulled = np.einsum("tus,us->ts", target.inverse, line)
+    spread = 1.0 / np.sqrt(np.einsum("ts,ts->s", line, pulled))
+    centre = -(spread**2) * np.einsum("ts,ts->s", values, pulled)
+    ends = (target.low - values) / line, (target.high - values) / line
+    cuts = np.concatenate([np.minimum(*ends), np.maximum(*ends)])
+    odds = np.log1p(-target.lapse) - np.log(np.maximum(target.lapse, _LEAST))
+    order = cuts.argsort(axis=0)
+    weight = np.take_along_axis(np.concatenate([odds, -odds]), order, axis=0).cumsum(axis=0)
+    weight = np.vstack([np.zeros_like(centre), weight])
+    level = ndtr((np.take_along_axis(cuts, order, axis=0) - centre) / spread)
+    level = np.vstack([np.zeros_like(centre), level, np.ones_like(centre)])
+    mass = (np.exp(weight - weight.max(axis=0)) * np.diff(level, axis=0)).cumsum(axis=0)
+    piece = (mass < chance[0] * mass[-1]).sum(axis=0)[None]
+    start = np.take_along_axis(level, piece, axis=0)[0]
+    width = np.take_along_axis(level, piece + 1, axis=0)[0] - start
+    step = ndtri(np.clip(start + chance[1] * width, _EDGE, 1.0 - _EDGE))
+    moved: Array = values + (centre + spread * step) * line
+    return moved

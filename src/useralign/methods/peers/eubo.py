@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from useralign.extras import require_extra
-from useralign.methods.base import NORM_BOUND, Decision, Method, Run
+from useralign.methods.base import Decision, Method, Run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class _EuboRun(Run):
-    """EUBO at work: a model for the answers so far, made when it is needed."""
+    """EUBO on one pool: a model of the answers so far, fitted when it is needed."""
 
-    def __init__(self, features: NDArray[np.float64], seed: int) -> None:
-        super().__init__(features, seed, NORM_BOUND)
+    def __init__(self, features: NDArray[np.float64], seed: int, norm_bound: float) -> None:
+        super().__init__(features, seed, norm_bound)
         self.answers: list[tuple[int, int]] = []
         self._means: NDArray[np.float64] | None = None
         self._model: Any = None
@@ -46,8 +46,8 @@ class _EuboRun(Run):
         if not self.answers:  # all pairs are alike but for the one that is recommended
             best = self.best()
             with_best = pairs[(pairs == best).any(axis=1)]
-            chosen = with_best if len(with_best) else pairs
-            pair = chosen[int(self.generator(0, purpose=1).integers(len(chosen)))]
+            options = with_best if len(with_best) else pairs
+            pair = options[int(self.generator(0, purpose=1).integers(len(options)))]
         else:
             pair = pairs[int(_utility_of_best(self._fitted(), self.features, pairs).argmax())]
         scores = self.scores()
@@ -74,10 +74,10 @@ class _EuboRun(Run):
         answered = {frozenset(pair) for pair in self.answers}
         every = [(i, j) for i in range(count) for j in range(i + 1, count)]
         for closed in (self.barred | answered, self.barred):
-            found = [pair for pair in every if frozenset(pair) not in closed]
-            if found:
+            pairs = [pair for pair in every if frozenset(pair) not in closed]
+            if pairs:
                 break
-        return np.array(found, dtype=np.intp).reshape(-1, 2)
+        return np.array(pairs, dtype=np.intp).reshape(-1, 2)
 
 
 class Eubo(Method):
@@ -91,19 +91,10 @@ class Eubo(Method):
 
     name: ClassVar[str] = "eubo"
     stops: ClassVar[bool] = False
+    run: ClassVar[type[Run]] = _EuboRun
 
     def __init__(self) -> None:
         require_extra(["botorch"], "the method eubo", "botorch")
-
-    def start(
-        self,
-        features: NDArray[np.float64],
-        seed: int,
-        *,
-        fixed_budget: bool = False,  # noqa: ARG002
-    ) -> Run:
-        """Begin on a pool; see `Method.start`."""
-        return _EuboRun(features, seed)
 
 
 def _fit(features: NDArray[np.float64], answers: list[tuple[int, int]]) -> Any:

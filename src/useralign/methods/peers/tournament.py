@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from useralign.methods.base import NORM_BOUND, Decision, Method, Run
+from useralign.methods.base import Decision, Method, Run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 class _TournamentRun(Run):
-    """A tournament at work: who is king, and who has lost."""
+    """A tournament on one pool: who is king, and who has lost."""
 
-    def __init__(self, features: NDArray[np.float64], seed: int) -> None:
-        super().__init__(features, seed, NORM_BOUND)
+    def __init__(self, features: NDArray[np.float64], seed: int, norm_bound: float) -> None:
+        super().__init__(features, seed, norm_bound)
         self.king: int | None = None
         self.lost = np.zeros(len(features), dtype=bool)
         self.count = 0
@@ -64,13 +64,4 @@ class Tournament(Method):
     """
 
     name: ClassVar[str] = "tournament"
-
-    def start(
-        self,
-        features: NDArray[np.float64],
-        seed: int,
-        *,
-        fixed_budget: bool = False,  # noqa: ARG002
-    ) -> Run:
-        """Begin on a pool; see `Method.start`."""
-        return _TournamentRun(features, seed)
+    run: ClassVar[type[Run]] = _TournamentRun

@@ -1,4 +1,8 @@
-"""The posterior of the candidates' utilities: a mixture of normal distributions."""
+"""The posterior of the candidates' utilities: a mixture of normal distributions.
+
+Its parts are hypotheses about what the method does not know beforehand: how far features explain a
+taste, and how noisy answers are. The answers decide between them by their probability under each.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +17,65 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from useralign.methods.frugal.evidence import Evidence
-    from useralign.methods.frugal.hypotheses import Hypotheses
 
     Array = NDArray[np.float64]
 
 FAINT = 2e-3  # a hypothesis of less weight is left out of what follows
 RELIABLE = 0.1  # noise, or slips, up to here
+# The share of the utilities' variance that features do not explain, with its prior weight.
+SHARES = ((0.02, 0.4), (0.2, 0.2), (0.5, 0.2), (0.95, 0.2))
+# Noise of an answer in units of the utilities' spread, probability of a slip, prior weight.
+NOISES = (
+    (0.05, 0.004, 0.62),
+    (0.1, 0.12, 0.12),
+    (0.5, 0.02, 0.1),
+    (1.5, 0.05, 0.12),
+    (6.0, 0.05, 0.04),
+)
+# How much of a prior's mean counts; 0 leaves the prior out altogether.
+TRUSTS = ((0.0, 0.3), (0.5, 0.3), (1.0, 0.4))
+
+
+@dataclass(frozen=True, slots=True)
+class Hypotheses:
+    """All combinations; arrays of shape (G,).
+
+    Parameters
+    ----------
+    share : ndarray
+        rho, the share of the variance that belongs to each candidate alone.
+    noise, lapse : ndarray
+        Standard deviation of the noise of an answer, and probability of a slip.
+    trust : ndarray
+        How much of the prior's mean counts.
+    log_prior : ndarray
+    """
+
+    share: Array
+    noise: Array
+    lapse: Array
+    trust: Array
+    log_prior: Array
+
+    @classmethod
+    def grid(cls, *, with_prior: bool) -> Hypotheses:
+        """Combine all values; without a prior there is nothing to trust."""
+        trusts = TRUSTS if with_prior else ((0.0, 1.0),)
+        rows = [
+            (share, noise, lapse, trust, np.log(a * b * c))
+            for share, a in SHARES
+            for noise, lapse, b in NOISES
+            for trust, c in trusts
+        ]
+        return cls(*(np.array(column) for column in zip(*rows, strict=True)))
+
+    def __len__(self) -> int:
+        return len(self.share)
 
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """What is known of the utilities after some answers.
+    """The posterior of the utilities.
 
     Parameters
     ----------
@@ -35,11 +87,11 @@ class Posterior:
         Of all hypotheses.
     weights : ndarray, shape (G,)
         Posterior probabilities of the hypotheses.
-    kept : ndarray of int, shape (H,)
-        Those with a weight that counts, and in `odds` their weights among themselves.
+    active : ndarray of int, shape (H,)
+        Indices of those with enough weight; `odds` has their weights, rescaled to add up to 1.
     odds : ndarray, shape (H,)
     means : ndarray, shape (H, K)
-        Mean utilities under each of those kept.
+        Mean utilities under each of these.
     """
 
     evidence: Evidence
@@ -47,7 +99,7 @@ class Posterior:
     gram: Array
     sites: Sites
     weights: Array
-    kept: NDArray[np.intp]
+    active: NDArray[np.intp]
     odds: Array
     means: Array
 
@@ -71,14 +123,14 @@ class Posterior:
         """Return covariances of utilities with the observations, shape (rows, T)."""
         share = self.hypotheses.share[g]
         linear = self.evidence.crosses[self.frame(g)][rows]
-        mixed: Array = (1.0 - share) * linear + share * self.evidence.own.T[rows]
+        mixed: Array = (1.0 - share) * linear + share * self.evidence.weights.T[rows]
         return mixed
 
     def covariances(self, rows: NDArray[np.intp]) -> Array:
-        """Return covariances of some candidates under each kept hypothesis, (H, M, M)."""
-        result = np.empty((len(self.kept), len(rows), len(rows)))
+        """Return covariances of some candidates under each active hypothesis, (H, M, M)."""
+        result = np.empty((len(self.active), len(rows), len(rows)))
         linear = {}
-        for h, g in enumerate(self.kept):
+        for h, g in enumerate(self.active):
             frame, share = self.frame(g), self.hypotheses.share[g]
             if frame not in linear:
                 z = self.evidence.frames[frame].coordinates[rows]
@@ -91,7 +143,7 @@ class Posterior:
     def deviations(self) -> Array:
         """Return standard deviations of all utilities under the mixture, shape (K,)."""
         spread = np.zeros_like(self.means)
-        for h, g in enumerate(self.kept):
+        for h, g in enumerate(self.active):
             share, cross = self.hypotheses.share[g], self.cross(g)
             z = self.evidence.frames[self.frame(g)].coordinates
             spread[h] = (1.0 - share) * np.einsum("km,km->k", z, z) + share
@@ -112,23 +164,23 @@ def infer(
     start : tuple of ndarray, shape (G, T), optional
         Sites to begin with.
     """
-    count, said = len(hypotheses), len(evidence)
-    if not said:
+    count, steps = len(hypotheses), len(evidence)
+    if not steps:
         empty = np.zeros((count, 0))
         gram = np.zeros((count, 0, 0))
         sites = Sites(empty, empty, empty, gram, np.zeros(count))
     else:
-        begin = start or (np.zeros((count, said)), np.zeros((count, said)))
+        begin = start or (np.zeros((count, steps)), np.zeros((count, steps)))
         gram = _gram(evidence, hypotheses)
         sites = propagate(gram, likelihoods(evidence, hypotheses), begin)
     logs = hypotheses.log_prior + sites.evidence
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
-    kept = np.flatnonzero(weights >= FAINT)
-    odds = weights[kept] / weights[kept].sum()
-    means = np.empty((len(kept), len(evidence.frames[0].mean)))
-    result = Posterior(evidence, hypotheses, gram, sites, weights, kept, odds, means)
-    for h, g in enumerate(kept):
+    active = np.flatnonzero(weights >= FAINT)
+    odds = weights[active] / weights[active].sum()
+    means = np.empty((len(active), len(evidence.frames[0].mean)))
+    result = Posterior(evidence, hypotheses, gram, sites, weights, active, odds, means)
+    for h, g in enumerate(active):
         mean = hypotheses.trust[g] * evidence.frames[-1].mean
         means[h] = mean + result.cross(int(g)) @ sites.weights[g]
     return result
@@ -138,16 +190,16 @@ def _gram(evidence: Evidence, hypotheses: Hypotheses) -> Array:
     linear = np.array([evidence.gram(v) for v in range(len(evidence.frames))])
     frame = (hypotheses.trust > 0).astype(int)
     share = hypotheses.share[:, None, None]
-    result: Array = (1.0 - share) * linear[frame] + share * evidence.own_gram
+    result: Array = (1.0 - share) * linear[frame] + share * evidence.weights_gram
     return result
 
 
 def likelihoods(evidence: Evidence, hypotheses: Hypotheses) -> Likelihoods:
-    """Return how probable each saying is under each hypothesis, given what it observes."""
-    said = evidence.sayings
+    """Return how probable each observation is under each hypothesis."""
+    observations = evidence.observations
     means = hypotheses.trust[:, None] * evidence.means[-1]
     low, high, noise, lapse = (
-        np.array([getattr(saying, key) for saying in said])
+        np.array([getattr(observation, key) for observation in observations])
         for key in ("low", "high", "noise", "lapse")
     )
     return Likelihoods(
