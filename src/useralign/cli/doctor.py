@@ -90,8 +90,8 @@ def _database() -> Finding:
         return Finding("database", wrong, False, mend)
     where = url.render_as_string(hide_password=True)
     if url.get_backend_name() == "sqlite":
-        there = Path(url.database or "").exists()
-        return Finding("database", where if there else f"{where}, made when it is first used")
+        present = Path(url.database or "").exists()
+        return Finding("database", where if present else f"{where}, made when it is first used")
     if "psycopg" in url.drivername and importlib.util.find_spec("psycopg") is None:
         return Finding("database", f"{where}: no driver", False, _command("postgres"))
     return Finding("database", where)
@@ -105,7 +105,7 @@ def _models() -> list[Finding]:
     from useralign.models import weights
 
     key = bool(os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_API_KEY_FILE"))
-    here = weights.pulled("text")
+    pulled = weights.pulled("text")
     return [
         Finding(
             "OpenAI key",
@@ -115,9 +115,9 @@ def _models() -> list[Finding]:
         ),
         Finding(
             "local models",
-            ", ".join(here) or "none pulled",
-            bool(here) or None,
-            "" if here else f"useralign models pull {weights.DEFAULT_TEXT_MODEL}",
+            ", ".join(pulled) or "none pulled",
+            bool(pulled) or None,
+            "" if pulled else f"useralign models pull {weights.DEFAULT_TEXT_MODEL}",
         ),
     ]
 
@@ -138,10 +138,10 @@ def _embedders() -> list[Finding]:
 def _extras() -> list[Finding]:
     rows = []
     for extra, (module, purpose) in EXTRAS.items():
-        there = importlib.util.find_spec(module) is not None
-        remedy = "" if there else _command(extra)
-        state = f"{purpose}: {'installed' if there else 'not installed'}"
-        rows.append(Finding(f"extra {extra}", state, there or None, remedy))
+        present = importlib.util.find_spec(module) is not None
+        remedy = "" if present else _command(extra)
+        state = f"{purpose}: {'installed' if present else 'not installed'}"
+        rows.append(Finding(f"extra {extra}", state, present or None, remedy))
     return rows
 
 

@@ -40,8 +40,8 @@ def list_models(as_json: AsJson = False) -> None:
     table = Table("name", "kind", "size", "licence", "here", box=None, pad_edge=False)
     for row in rows:
         size = format_size(int(str(row["size"])))
-        here = "yes" if row["path"] else "no"
-        table.add_row(str(row["name"]), str(row["kind"]), size, str(row["licence"]), here)
+        pulled = "yes" if row["path"] else "no"
+        table.add_row(str(row["name"]), str(row["kind"]), size, str(row["licence"]), pulled)
     Console().print(table)
 
 

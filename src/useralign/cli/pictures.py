@@ -59,9 +59,9 @@ class Gallery:
         self._page = cache_dir("pages") / "pair.html"
         self._announced = False
 
-    def show(self, asked: Comparison) -> None:
+    def show(self, comparison: Comparison) -> None:
         """Show the pictures of a comparison."""
-        paths = [Path(c.image) for c in asked.candidates if c.image]
+        paths = [Path(c.image) for c in comparison.candidates if c.image]
         if self._protocol != "page" and (picture := _side_by_side(paths)) is not None:
             draw = _kitty if self._protocol == "kitty" else _sixel
             sys.stdout.write(draw(picture) + "\n")

@@ -61,7 +61,7 @@ def dsp(
     with Progress(transient=True, disable=as_json) as bar:
         task = bar.add_task("Pools", total=len(entries))
         small = generator.name == "local"
-        made = [
+        paths = [
             str(out / f"{entry.id}.json")
             for entry, _ in zip(
                 entries,
@@ -76,7 +76,7 @@ def dsp(
                 strict=True,
             )
         ]
-    emit(as_json, made, f"{len(made)} pools in {out}")
+    emit(as_json, paths, f"{len(paths)} pools in {out}")
 
 
 @app.command("import")
@@ -129,10 +129,10 @@ def _existing(what: str, embedder: str | None) -> Pool:
     if (existing := find_pool(PoolRequest(what, embedder=embedder))) is not None:
         return existing[0]
     try:
-        there = Path(what).exists()
+        exists = Path(what).exists()
     except OSError:  # too long for a name, say
-        there = False
-    if there:
+        exists = False
+    if exists:
         return read_pool(Path(what), None, embedder)
     raise OptionError(
         f"there is no file {what!r:.80} and no pool for such a question; "

@@ -60,5 +60,5 @@ class Saved:
 def default_place(session: Session) -> Saved:
     """Return where a session is kept when no place is named: a new file, none is overwritten."""
     folder = cache_dir("sessions")
-    taken = (folder / f"{session.pool.fingerprint}-{number}.json" for number in count(1))
-    return Saved(next(path for path in taken if not path.exists()))
+    paths = (folder / f"{session.pool.fingerprint}-{number}.json" for number in count(1))
+    return Saved(next(path for path in paths if not path.exists()))
