@@ -94,6 +94,7 @@ class Session:
         per_screen: int = 2,
         **options: Any,
     ) -> None:
+        self._answers: list[Answer] = options.pop("answers", [])  # those that `resume` replays
         name = "shown" if "shown" in options else "per_screen"  # the name it had before
         per_screen = options.pop("shown", per_screen)
         if not isinstance(pool, Pool):
@@ -112,7 +113,6 @@ class Session:
                 "give budget=, the number of questions"
             )
         self.seed = secrets.randbits(32) if seed is None else whole("seed", seed, least=0)
-        self._answers: list[Answer] = []
         self._comparison: Comparison | None = None  # the one that waits for its answer
         self._resumed: tuple[int, ...] = ()  # the one that a saved session waited with
         self._decision: Decision | None = None
@@ -398,13 +398,21 @@ class Session:
             If the state is damaged or belongs to another pool.
         """
         _check_state(pool, state)
+        return cls.resume(pool, state, method=method)
+
+    @classmethod
+    def resume(
+        cls, pool: Pool, state: Mapping[str, Any], *, method: Method | None = None
+    ) -> Session:
+        """Rebuild a session as `from_dict` does, from a state whose pool is known to be this one.
+
+        What tells a file's format and pool (`"format"`, `"pool"`) is not needed.
+        """
         method = method or method_for(state["method"], **state["options"])
         options = {key: state[key] for key in ("epsilon", "budget", "seed", "limit")}
-        session = cls(pool, method, **options, per_screen=state.get("shown", 2))
-        size = pool.features.shape
-        session._answers = [read_answer(item, *size) for item in state["answers"]]
+        answers = [read_answer(item, *pool.features.shape) for item in state["answers"]]
+        session = cls(pool, method, **options, per_screen=state.get("shown", 2), answers=answers)
         session._stopped = state.get("stopped") is True
-        session._restart()
         session._resumed = read_indices(state.get("asked", []), len(pool))
         return session
 

@@ -16,7 +16,7 @@ import numpy as np
 from sqlalchemy import delete, func, insert, select, update
 
 from useralign.errors import AnswerError, ConflictError, NotFoundError
-from useralign.session import FORMAT, Session
+from useralign.session import Session
 from useralign.store.keys import token
 from useralign.store.pools import forget_grown, grown_row, insert_pool
 from useralign.store.schema import pools, sessions, steps
@@ -534,10 +534,8 @@ def rebuild(
         What is on the person's screen; it stays there even if a newer version of the method
         would ask something else.
     """
-    about = {"fingerprint": pool.fingerprint, "question": pool.question}
-    state = {**settings, "format": FORMAT, "pool": about}
-    state |= {"answers": list(answers), "stopped": stopped, "asked": list(candidates)}
-    return Session.from_dict(pool, state)
+    progress = {"answers": answers, "stopped": stopped, "asked": candidates}
+    return Session.resume(pool, {**settings, **progress})
 
 
 def _settings_of(session: Session) -> dict[str, Any]:

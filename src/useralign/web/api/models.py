@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 MOST_CANDIDATES = 2000
 MOST_NUMBERS = 400_000
-_OWN_ARGUMENTS = {"pool", "method", "epsilon", "budget", "seed", "limit", "shown"}
+_OWN_ARGUMENTS = {
+    "pool", "method", "epsilon", "budget", "seed", "limit", "shown", "per_screen", "answers",
+}  # fmt: skip
 
 
 def _storable(text: str) -> str:
