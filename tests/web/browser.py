@@ -61,9 +61,9 @@ class Browser:
     def begin(self, question: str = DINNER, **fields: Any) -> Page:
         return self.post("/ask", question=question, **fields)
 
-    def answer(self, page: Page, told: object = 0, **fields: Any) -> Page:
+    def answer(self, page: Page, response: object = 0, **fields: Any) -> Page:
         path = page.path.split("?")[0]
-        values: dict[str, Any] = {"step": page.step, "told": told, **fields}
+        values: dict[str, Any] = {"step": page.step, "response": response, **fields}
         return self.post(path, page.token, **values)
 
     def finish(self, page: Page) -> Page:

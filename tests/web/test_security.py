@@ -51,7 +51,7 @@ def test_no_unsafe_route_listens_to_another_site(local: FastAPI, light: Store) -
     page = browser.begin()
     key = light.keys.add("test")
     before = rows(light)
-    data = {"form_token": page.token, "step": "0", "told": "0", "question": "What?"}
+    data = {"form_token": page.token, "step": "0", "response": "0", "question": "What?"}
     session = page.path.split("/")[2]
     for method, path in unsafe(local):
         address = filled(path, session_id=session)
@@ -73,7 +73,7 @@ def test_a_form_needs_the_token_of_its_own_visitor(local: FastAPI, light: Store)
     assert len(pages) >= 7
     for path in pages:
         for token in ("", others, page.token[:-1]):
-            data = {"form_token": token, "step": "0", "told": "0", "question": "What?"}
+            data = {"form_token": token, "step": "0", "response": "0", "question": "What?"}
             reply = browser.client.post(filled(path, session_id=session), data=data)
             assert reply.status_code == 403, path
             assert "form" in reply.text
@@ -180,7 +180,7 @@ def test_nobody_sees_anothers(app: FastAPI, store: Store) -> None:
     for method, path in table(app):
         if not re.search(r"\{(session|making)_id\}", path):
             continue
-        data = {"form_token": token, "step": "0", "told": "0"}
+        data = {"form_token": token, "step": "0", "response": "0"}
         body: dict[str, object] = {"data": data} if method == "POST" else {}
         if path.startswith("/api") and method == "POST":
             body = {"json": {"step": 0, "winner": 0}}

@@ -38,7 +38,7 @@ def test_a_session_outlives_the_server(store_url: str) -> None:
         page = client.post("/ask", data=form)
         path = page.url.path
         for step in range(3):
-            told = {"form_token": form["form_token"], "step": str(step), "told": "0"}
+            told = {"form_token": form["form_token"], "step": str(step), "response": "0"}
             page = client.post(path, data=told)
             assert page.status_code == 200
         cookies.update(client.cookies)

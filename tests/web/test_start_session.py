@@ -41,7 +41,7 @@ def told(store: Store) -> list[dict[str, object]]:
 
 def rank(browser: Browser, page: Page, *places: object) -> Page:
     path = page.path.split("?")[0]
-    data = {"form_token": page.token, "step": str(page.step), "told": "ranking"}
+    data = {"form_token": page.token, "step": str(page.step), "response": "ranking"}
     fields = data | {"place": [str(place) for place in places]}
     return browser._page(browser.client.post(path, data=fields))
 
@@ -57,7 +57,7 @@ def test_a_ranking(browser: Browser, store: Store, shown: int) -> None:
     page = browser.begin(shown=shown, rank="true")
     assert "Put them in order" in page.text
     assert page.text.count('name="place"') == shown
-    assert 'name="told" value="0"' not in page.text
+    assert 'name="response" value="0"' not in page.text
     places = [2, 3, 1, 4][:shown]
     following = rank(browser, page, *places)
     assert following.step == 1

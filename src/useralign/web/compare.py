@@ -1,7 +1,9 @@
 """Comparing, and the answer at the end. A session has one address, which shows where it stands.
 
 The answer to a screen is sent to that same address, and the reply is the next screen. Sending it
-again (a reload, a retry) changes nothing and shows where the person is.
+again (a retry) changes nothing and shows where the person is. A browser that sends the form itself,
+without our script, is sent on to the address once the answer is recorded: what it then has in its
+history is a page that it may load again, so that reloading and going back ask nothing.
 """
 
 # ruff: noqa: TC001 - the framework reads annotations when it runs
@@ -33,9 +35,9 @@ DONE = {"undo": "Taken back.", "remark": "Thank you, that was taken into account
 
 
 @router.get("")
-def show(request: Request, who: Here, session_id: str) -> Response:
+def show(request: Request, who: Here, session_id: str, note: str = "") -> Response:
     """Show the comparison that is due, or the answer."""
-    return _show(request, request.app.state.live.open(session_id, who.owner))
+    return _show(request, request.app.state.live.open(session_id, who.owner), DONE.get(note, ""))
 
 
 @router.post("")
@@ -45,7 +47,7 @@ def answer(
     session_id: str,
     *,
     step: Annotated[int, Form()],
-    told: Annotated[str, Form(max_length=20)],
+    response: Annotated[str, Form(max_length=20)],
     place: Annotated[list[str] | None, Form(max_length=4)] = None,
     remark: Annotated[str, Form(max_length=4000)] = "",
     milliseconds: Annotated[str, Form(max_length=20)] = "",
@@ -60,18 +62,20 @@ def answer(
     stored: StoredSession = state.live.open(session_id, who.owner)
     is_current, places = stored.screen.step == step, place or []
     try:
-        response = form_answers.response(told, remark, places, lambda: stored.session)
-        stored.answer(step, response, milliseconds=form_answers.milliseconds(milliseconds))
+        parsed = form_answers.parse(response, remark, places, lambda: stored.session)
+        stored.answer(step, parsed, milliseconds=form_answers.milliseconds(milliseconds))
     except ConflictError:
         return _show(request, stored, MOVED)
     except SessionStateError:
-        return _show(request, stored, NOTHING if told == "undo" else MOVED)
+        return _show(request, stored, NOTHING if response == "undo" else MOVED)
     except (AnswerError, ModelError):
-        if told == "ranking" and is_current:
+        if response == "ranking" and is_current:
             return _show(request, stored, PLACES, places)
-        note = {"remark": UNCLEAR, "ranking": MOVED}.get(told, UNUSED)
+        note = {"remark": UNCLEAR, "ranking": MOVED}.get(response, UNUSED)
         return _show(request, stored, note)
-    return _show(request, stored, DONE.get(told, ""))
+    if request.headers.get("sec-fetch-mode") == "navigate":
+        return to(request, f"/s/{session_id}" + f"?note={response}" * (response in DONE))
+    return _show(request, stored, DONE.get(response, ""))
 
 
 @router.post("/again")

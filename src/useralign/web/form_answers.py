@@ -17,7 +17,7 @@ LONGEST_REMARK = 1000
 LONGEST_TIME = 24 * 3600 * 1000
 
 
-def response(
+def parse(
     button: str, remark: str, places: list[str], session: Callable[[], Session]
 ) -> UserResponse:
     """Return the response of a form.

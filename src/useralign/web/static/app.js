@@ -72,7 +72,7 @@ async function submit(form, button) {
 }
 
 function press(value) {
-  const button = main.querySelector(`[data-answer] button[name="told"][value="${value}"]`);
+  const button = main.querySelector(`[data-answer] button[type=submit][value="${value}"]`);
   if (button) submit(button.form, button);
   return Boolean(button);
 }
