@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi import FastAPI
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from tests.web.browser import DINNER, Browser, Page
 from useralign import Candidate, Pool
+from useralign.methods import method_for
 from useralign.store import Interactions, Store, digest
 from useralign.store.schema import persons, sessions, steps
 from useralign.web import Settings
@@ -61,6 +63,39 @@ def test_the_same_pair_on_the_same_sides_until_it_is_answered(
         other.client.cookies = browser.client.cookies
         assert other.get(page.path).bodies == page.bodies
         page = browser.answer(page)
+
+
+def test_one_request_two_selects_and_one_replay_a_click(
+    browser: Browser, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = browser.answer(browser.answer(browser.begin()))
+    method = type(method_for("useralign"))
+    start, selects, replays = method.start, [], []
+
+    def counted(self: Any, *given: Any, **options: Any) -> Any:
+        replays.append(self)
+        return start(self, *given, **options)
+
+    monkeypatch.setattr(method, "start", counted)
+
+    @event.listens_for(store.database.engine, "before_cursor_execute")
+    def note(_: Any, __: Any, statement: str, *___: Any) -> None:
+        selects.extend([statement] * statement.startswith("SELECT"))
+
+    data = {"form_token": page.token, "step": "2", "response": "0"}
+    reply = browser.client.post(page.path, data=data, follow_redirects=False)
+    assert (reply.status_code, len(selects), len(replays)) == (200, 2, 1)
+    assert 'data-step="3"' in reply.text
+
+
+def test_a_form_sent_without_the_script_can_be_loaded_again(browser: Browser) -> None:
+    page = browser.begin()
+    headers = {"sec-fetch-mode": "navigate"}
+    for step, (response, note) in enumerate((("0", ""), ("undo", "?note=undo"))):
+        data = {"form_token": page.token, "step": str(step), "response": response}
+        reply = browser.client.post(page.path, data=data, headers=headers, follow_redirects=False)
+        assert (reply.status_code, reply.headers["location"]) == (303, page.path + note)
+    assert "Taken back" in browser.get(reply.headers["location"]).text
 
 
 def test_a_form_sent_twice_counts_once(browser: Browser, store: Store) -> None:
