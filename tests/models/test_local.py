@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import sys
-import time
 import urllib.error
 import urllib.request
 from dataclasses import replace
@@ -16,6 +15,7 @@ import pytest
 
 from useralign.errors import MissingExtraError, ModelUnavailableError, OptionError
 from useralign.models import CachedGenerator, Text, TextRequest, plain
+from useralign.models import local as local_module
 from useralign.models.conformance import check_generator
 from useralign.models.local import (
     Local,
@@ -136,19 +136,29 @@ def test_the_event_loop_goes_on(local: Local) -> None:
     assert asyncio.run(run()) > 10
 
 
-def test_cancelling_stops_the_model_and_leaves_it_usable(local: Local) -> None:
-    async def run() -> tuple[float, Text]:
-        await local.text(ASK)
+def test_cancelling_stops_the_model_and_leaves_it_usable(
+    local: Local, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chunks: list[object] = []
+    add = local_module._Reply.add
+
+    def counted(reply: local_module._Reply, chunk: dict[str, Any]) -> bool:
+        chunks.append(chunk)
+        return add(reply, chunk)
+
+    async def run() -> Text:
         job = asyncio.create_task(local.text(TextRequest("Tell a long story.", max_tokens=900)))
-        await asyncio.sleep(0.3)
-        started = time.perf_counter()
+        while len(chunks) < 5:
+            await asyncio.sleep(0.01)
         job.cancel()
         with pytest.raises(asyncio.CancelledError):
             await job
-        return time.perf_counter() - started, await local.text(ASK)
+        return await local.text(ASK)
 
-    waited, text = asyncio.run(run())
-    assert waited < 2.0, "900 tokens would have taken far longer"
+    with monkeypatch.context() as patch:
+        patch.setattr(local_module._Reply, "add", counted)
+        text = asyncio.run(run())
+    assert len(chunks) < 500, "the story was not told to its end"
     assert text.text.strip()
 
 

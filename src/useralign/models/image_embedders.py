@@ -185,9 +185,9 @@ class OpenClip(Embedder):
         with torch.inference_mode():
             for start in range(0, len(items), _CLIP_BATCH):
                 batch = items[start : start + _CLIP_BATCH]
-                made = run(batch).float().cpu().numpy()
+                rows = run(batch).float().cpu().numpy()
                 vectors[start : start + _CLIP_BATCH] = as_vectors(
-                    made, len(batch), self.dimension, self.name
+                    rows, len(batch), self.dimension, self.name
                 )
         return vectors
 
