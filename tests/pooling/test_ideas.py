@@ -13,6 +13,7 @@ from useralign.errors import ModelAnswerError, ModelUnavailableError
 from useralign.models import weights
 from useralign.models.local import Local
 from useralign.pooling import Event, Recipe, generate_pool
+from useralign.pooling.ideas import Circumstance, differing
 from useralign.pooling.parse import content_words
 from useralign.pooling.prompts import GUESSING, LISTING, TURNING
 
@@ -320,6 +321,39 @@ def test_near_duplicates_are_counted_among_the_rejected(embedder: Fingerprints) 
     recipe = Recipe(size=3, style="unbiased", baseline=False)
     pool = generate_pool(QUESTION, Scripted(says), embedder, recipe)
     assert pool.meta["rejected"] == {"near duplicate": 1}
+
+
+@pytest.mark.parametrize(
+    ("question", "opposite", "found"),
+    [
+        (
+            RAINY,
+            "How should I spend a sunny Sunday?",
+            [("How should I spend a", "rainy", "sunny")],
+        ),
+        (
+            "Where should I go for a cheap trip in winter?",
+            "Where should I go for an expensive trip in summer?",
+            [
+                ("Where should I go for a", "cheap", "expensive"),
+                ("Where should I go for a cheap trip in", "winter", "summer"),
+            ],
+        ),
+        (
+            "Which is cheap for two?",
+            "Which is cheap for five?",
+            [("Which is cheap for", "two", "five")],
+        ),
+        # A word more, or other small words, are no circumstance; nor is what nothing comes before.
+        ("What if I am in a hurry?", "What if I am not in a hurry?", []),
+        ("What is on it?", "What is in it?", []),
+        ("Rainy days, what to do?", "Sunny days, what to do?", []),
+        (RAINY, RAINY.upper(), []),
+        (RAINY, "", []),
+    ],
+)
+def test_what_differs(question: str, opposite: str, found: list[tuple[str, str, str]]) -> None:
+    assert differing(question, opposite) == [Circumstance(*one) for one in found]
 
 
 def test_content_words() -> None:
