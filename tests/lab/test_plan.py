@@ -30,7 +30,7 @@ def test_methods_share_the_seed_of_a_session() -> None:
     assert len({min(values) for values in seeds.values()}) == len(seeds)
 
 
-@pytest.mark.parametrize("name", ["main", "unbiased", "food2d", "smoke"])
+@pytest.mark.parametrize("name", ["main", "unbiased", "figure3", "food2d-personas", "smoke"])
 def test_shipped_plans_are_good(name: str) -> None:
     plan = read_plan(name)
     assert plan.name == name
@@ -131,5 +131,5 @@ def test_a_plan_is_changed_as_data() -> None:
 
 
 def test_no_such_plan(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match=r"cannot be read as a plan .*food2d, main, "):
+    with pytest.raises(FileFormatError, match=r"cannot be read as a plan .*large-pool, main, "):
         read_plan(tmp_path / "none.toml")

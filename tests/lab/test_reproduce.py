@@ -36,8 +36,7 @@ def test_unknown_target_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["figure3", "food2d-personas", "large-pool"])
 def test_plans_of_figures_are_plans(name: str) -> None:
-    path = Path(tables.__file__).parent / "data" / f"{name}.toml"
-    plan = read_plan(path)
+    plan = read_plan(name)
     assert plan.name == name
     assert parse_plan(plan.text) == plan
 
@@ -96,7 +95,7 @@ def test_a_run_of_a_plan_is_taken_up(tmp_path: Path) -> None:
 
 
 def test_large_pool_cells(tmp_path: Path) -> None:
-    plan = read_plan(Path(tables.__file__).parent / "data" / "large-pool.toml")
+    plan = read_plan("large-pool")
     assert len(plan.cells()) == 30 * 5 * 3
     few = plan.replace(seeds=1, users=[{"kind": "persona", "count": 3}])
     cells = run_plan(few, tmp_path, engine=Here()).cells

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     Progress = Callable[[str, int, int, float | None], None]
 
-_DATA = Path(__file__).parent / "data"
 _STRIP = {"useralign_loss": (0, 1, 25, 50, 100), "useralign": (0, 1, 2, 3, 4)}
 _BECAUSE = {
     "btl": "BTL users answer at random around their taste, more so the closer two answers are, "
@@ -82,11 +81,10 @@ class Reproduction:
         Parameters
         ----------
         name : str
-            Of a shipped plan or of one that belongs to a figure, or the path of a plan.
+            Of a shipped plan, or the path of one.
         """
         if name not in self._runs:
-            own = _DATA / f"{name}.toml"
-            plan = read_plan(own if own.exists() else name).replace(seeds=self.seeds)
+            plan = read_plan(name).replace(seeds=self.seeds)
             self._runs[name] = run_plan(
                 plan,
                 self.out / "runs" / f"{plan.name}-{self.seeds}",
