@@ -24,11 +24,11 @@ os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.local_server import LocalServer
 
 import useralign as ua
 from useralign import domains
 from useralign.models import Embedder, Generator, Text, TextRequest, Usage
-from useralign.models.local import LocalServer
 from useralign.models.openai import OpenAI
 from useralign.pooling import Growth, Recipe, load_generator
 from useralign.users import LikenessUser, UtilityUser

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from useralign.models.local import LocalServer
+from tests.local_server import LocalServer
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "chat.py"
 

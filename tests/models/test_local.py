@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.local_server import LocalServer
 from useralign.errors import MissingExtraError, ModelUnavailableError, OptionError
 from useralign.models import CachedGenerator, Text, TextRequest, plain
 from useralign.models import local as local_module
 from useralign.models.conformance import check_generator
 from useralign.models.local import (
     Local,
-    LocalServer,
     first_tokens,
     load,
     thread_count,

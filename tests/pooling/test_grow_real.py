@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.local_server import LocalServer
 from useralign import Pool, Session
 from useralign.models import Generator, weights
-from useralign.models.local import Local, LocalServer
+from useralign.models.local import Local
 from useralign.models.openai import OpenAI
 from useralign.pooling import Growth, Recipe
 from useralign.pooling.grow import Grown

@@ -315,7 +315,7 @@ class _Service:
             return _BrokenOffError(self._unavailable("broke off in the middle of its answer"))
         except openai.APIStatusError as error:
             return self._refusal(error, body)
-        except openai.APIConnectionError as error:
+        except openai.OpenAIError as error:
             return self._unreachable(error)
 
     async def _read_reply(self, kind: str, body: dict[str, Any], limit: int) -> bytes:
@@ -356,7 +356,7 @@ class _Service:
             ),
         )
 
-    def _unreachable(self, error: openai.APIConnectionError) -> ModelError:
+    def _unreachable(self, error: openai.OpenAIError) -> ModelError:
         import openai  # noqa: PLC0415
 
         if isinstance(error, openai.APITimeoutError):
@@ -416,9 +416,10 @@ async def _give_up_without_quota(response: Any) -> None:
             response.headers["x-should-retry"] = "false"
 
 
-def _tries(error: openai.APIError) -> int:
+def _tries(error: openai.OpenAIError) -> int:
     """Return how often the client tried, which it counts in a header."""
-    return 1 + int(error.request.headers.get("x-stainless-retry-count", 0))
+    request = getattr(error, "request", None)
+    return 1 + int(request.headers.get("x-stainless-retry-count", 0) if request else 0)
 
 
 def _with_tries(error: ModelError, tries: int, wait: str | None = None) -> ModelError:
