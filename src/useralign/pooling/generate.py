@@ -488,7 +488,7 @@ class _Generation:
         self._report("baseline", self._baseline)
 
     async def _ask_interests(self) -> None:
-        """Have the model reason about interests; ask again for what is missing in the list."""
+        """Ask the model for interests, and again for what is missing in its list."""
         tries = _INTEREST_TRIES if self.recipe.style == "mixed" else 0
         for number in count(1):
             if tries <= 0 or len(self._interests) >= self.recipe.by_interest:

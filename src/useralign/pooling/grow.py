@@ -98,14 +98,14 @@ class GrowthRecord:
 
     Parameters
     ----------
-    asked : int
+    requests : int
         How many candidates were asked for.
     usage : Usage
     rounds : tuple of dict
         One per round, with at least its `key` and the `step` it joined at.
     """
 
-    asked: int = 0
+    requests: int = 0
     usage: Usage = field(default_factory=Usage)
     rounds: tuple[dict[str, Any], ...] = ()
 
@@ -115,13 +115,13 @@ class GrowthRecord:
         data = pool.meta.get(_KEY)
         if not isinstance(data, dict):
             return cls()
-        asked, rounds = data.get("asked", 0), data.get("rounds")
+        requests, rounds = data.get("asked", 0), data.get("rounds")
         try:
             usage = usage_from(data.get("usage"))
         except TypeError:
             usage = Usage()
         rounds = rounds if isinstance(rounds, list) else []
-        return cls(asked if is_whole(asked) else 0, usage, tuple(filter(_is_round, rounds)))
+        return cls(requests if is_whole(requests) else 0, usage, tuple(filter(_is_round, rounds)))
 
     @property
     def keys(self) -> list[str]:
@@ -153,7 +153,7 @@ class GrowthRecord:
         usage : Usage
         """
         return {
-            "asked": self.asked + done["asked"],
+            "asked": self.requests + done["asked"],
             "usage": asdict(self.usage + usage),
             "rounds": [*self.rounds, dict(done)],
         }
@@ -218,8 +218,8 @@ class Snapshot:
     def key(self) -> str:
         """What sets it apart: the same pool, examples and growth so far have the same key."""
         examples = {"liked": self.liked, "disliked": self.disliked, "remarks": self.remarks}
-        asked = GrowthRecord.of(self.pool).asked
-        return digest([self.pool.fingerprint, examples, self.step, asked])[:16]
+        requests = GrowthRecord.of(self.pool).requests
+        return digest([self.pool.fingerprint, examples, self.step, requests])[:16]
 
 
 def _standardised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -253,7 +253,7 @@ class Proposal:
         Why there are fewer than wanted, where something went wrong; empty otherwise.
     key : str
         That of the snapshot. A proposal joins once.
-    asked : int
+    requests : int
         How many candidates were asked for.
     """
 
@@ -263,7 +263,7 @@ class Proposal:
     usage: Usage = field(default_factory=Usage)
     problem: str = ""
     key: str = ""
-    asked: int = 0
+    requests: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,7 +436,7 @@ class Growth:
             self._task = None
 
     async def proposal(self, snapshot: Snapshot, progress: Progress | None = None) -> Proposal:
-        """Do what `propose` does, as a coroutine for a loop of the caller's own."""
+        """Return what `propose` returns: the coroutine for a caller that has an event loop."""
         pool = snapshot.pool
         wanted = min(self.batch, self._room(pool))
         nothing = Proposal((), np.empty((0, pool.dimension)), key=snapshot.key)
@@ -470,7 +470,7 @@ class Growth:
         done = {
             "key": proposal.key,
             "step": session.cost,
-            "asked": proposal.asked,
+            "asked": proposal.requests,
             "joined": [candidate.label for candidate in joined],
             "rejected": [one.why for one in rejected],
             "problem": problem,
@@ -511,7 +511,7 @@ class Growth:
                 ledger.total,
                 problem,
                 snapshot.key,
-                round_.asked,
+                round_.requests,
             )
 
     def _priceless(self) -> str:
@@ -567,8 +567,8 @@ class Growth:
 class _Round:
     """One round of growth: asks for new candidates until there are enough, or a limit is reached.
 
-    Nothing that a model does makes `run` raise, but for being cancelled. `asked` counts the
-    requests; `problem` is what went wrong, if anything did.
+    Nothing that a model does makes `run` raise, but for being cancelled. `requests`
+    counts the candidates asked for; `problem` is what went wrong, if anything did.
     """
 
     snapshot: Snapshot
@@ -581,7 +581,7 @@ class _Round:
     progress: Progress | None
     candidates: list[Candidate] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
-    asked: int = 0
+    requests: int = 0
     problem: str = ""
     failed: bool = False
 
@@ -589,15 +589,15 @@ class _Round:
         """Run the round, and return the features of the new candidates, shape (n, d)."""
         self._report("begin")
         while not self.failed and self._missing() > 0:
-            numbers = range(self.asked + 1, self.asked + self._missing() + 1)
-            self.asked += len(numbers)
+            numbers = range(self.requests + 1, self.requests + self._missing() + 1)
+            self.requests += len(numbers)
             arrived = await together(*(self._one(number) for number in numbers))
             await self._select([candidate for candidate in arrived if candidate is not None])
         self._report("done", note=self.problem)
         return self._rows(self.candidates)
 
     def _missing(self) -> int:
-        return min(self.wanted - len(self.candidates), self.attempts - self.asked)
+        return min(self.wanted - len(self.candidates), self.attempts - self.requests)
 
     async def _one(self, number: int) -> Candidate | None:
         """Ask for one; whatever goes wrong with it is noted, and the others go on."""

@@ -111,7 +111,7 @@ class Circumstances:
         return all(word in present for one in self.items for word in words(one.word))
 
     async def detect(self) -> None:
-        """Have the question turned round; without a usable reply there are none."""
+        """Ask for the opposite question; without a usable reply there are no circumstances."""
         request = TextRequest(
             prompt=self._question,
             system=prompts.TURNING,
@@ -313,7 +313,7 @@ class Ideas:
         return best[int(nearest.argmin())]
 
     async def _stock(self, wanted: int) -> None:
-        """Have so many ideas that fit, if the model has them; after lists without any, no more."""
+        """Ask for lists until so many ideas fit, or a list brings none that is new."""
         while (missing := wanted - len(self._left(self._ideas))) > 0 and self._rounds < _ROUNDS:
             self._rounds += 1
             if self._rounds == 1 and self._client.writer.continues:
