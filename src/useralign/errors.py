@@ -64,7 +64,7 @@ class StoreError(UseralignError):
 
 
 class NotFoundError(StoreError):
-    """There is no such thing, or it belongs to somebody else; which of the two is not told."""
+    """There is no such thing, or it belongs to somebody else; which of the two is not disclosed."""
 
 
 class ConflictError(StoreError):

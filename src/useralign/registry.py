@@ -1,6 +1,6 @@
 """Named plug-ins: methods, embedders, generators and users.
 
-All five kinds share one mechanism, Python entry points in the group `useralign.<kind>`.
+All four kinds share one mechanism, Python entry points in the group `useralign.<kind>`.
 The built-in ones are registered in this project's own `pyproject.toml` in the same way
 as another package's would be:
 
@@ -55,6 +55,8 @@ def load(kind: str, name: str) -> Any:
     try:
         point = _group(kind)[name]
     except KeyError:
-        known = ", ".join(names(kind)) or "none (is useralign installed?)"
-        raise OptionError(f"unknown {kind.removesuffix('s')} {name!r}; known: {known}") from None
+        registered = ", ".join(names(kind)) or "none (is useralign installed?)"
+        raise OptionError(
+            f"unknown {kind.removesuffix('s')} {name!r}; known: {registered}"
+        ) from None
     return point.load()

@@ -2,10 +2,12 @@
 
 204 interactions: consistent and noisy users, both confidence sets, 2 to 512 dimensions, with
 duplicated and collinear candidates. At every step the bound must agree within 1e-6 and the pair
-up to ties.
+up to ties. A usual run plays some of them, `make soak` all the others.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +21,12 @@ pytest.importorskip("cvxpy")
 TOLERANCE = 1e-6
 S = 3.0
 ESTIMATE = 1e-3  # what the conic solver resolves of the flat log-loss; ours is the lower loss
+
+
+def seeds(count: int, *usual: int) -> list[Any]:
+    """Return the seeds of a usual run, and all others for the soak."""
+    soak = pytest.mark.soak
+    return [k if k in usual else pytest.param(k, marks=soak) for k in range(count)]
 
 
 def with_twins(features: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -88,19 +96,19 @@ class Interaction:
             engine.add(*((first, second) if first_wins else (second, first)))
 
 
-@pytest.mark.parametrize("seed", range(52))
+@pytest.mark.parametrize("seed", seeds(52, 0, 1, 2))
 @pytest.mark.parametrize("noisy", [False, True])
 def test_plane(seed: int, noisy: bool) -> None:
     Interaction(2, 6, seed, noisy=noisy, twins=seed % 5 == 0).play(12)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6, 0))
 @pytest.mark.parametrize("noisy", [False, True])
 def test_plane_for_sixty_steps(seed: int, noisy: bool) -> None:
     Interaction(2, 6, 100 + seed, noisy=noisy, twins=seed == 0).play(60)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(8, 0))
 def test_plane_loss_set_for_sixty_steps(seed: int) -> None:
     """The loss constraint binds here: in the plane its set does shrink within sixty answers."""
     interaction = Interaction(2, 5, 200 + seed, cone=False, noisy=seed % 2 == 0)
@@ -108,27 +116,27 @@ def test_plane_loss_set_for_sixty_steps(seed: int) -> None:
     assert interaction.ours._loss_limit() is not None
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30, 0, 1))
 @pytest.mark.parametrize("noisy", [False, True])
 def test_eight_dimensions(seed: int, noisy: bool) -> None:
     Interaction(8, 7, 400 + seed, noisy=noisy, twins=seed % 3 == 0).play(14)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6, 0))
 def test_sixteen_dimensions_for_forty_steps(seed: int) -> None:
     Interaction(16, 8, 500 + seed, noisy=seed % 2 == 0, twins=seed % 3 == 0).play(40)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(8, 0, 3))
 def test_sixty_four_dimensions(seed: int) -> None:
     Interaction(64, 12, 600 + seed, noisy=seed % 2 == 0, twins=seed == 3).play(16)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(2))
 def test_paper_size_for_forty_steps(seed: int) -> None:
     Interaction(64, 20, 650 + seed, noisy=seed == 1).play(40)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4, 0))
 def test_five_hundred_dimensions(seed: int) -> None:
     Interaction(512, 6, 700 + seed, noisy=seed % 2 == 0).play(10)

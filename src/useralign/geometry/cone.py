@@ -7,7 +7,7 @@ is the Euclidean projection onto H. By Moreau's decomposition `P(c) = c + A' lam
 
 a non-negative least squares problem that sees A only through `A A'` and `A c`: the dimension d is
 gone. It is solved by Lawson and Hanson's active-set method on the Gram matrix. Any lam >= 0 gives
-an upper bound on |P(c)|, so a candidate that falls below the best one found is left at once.
+an upper bound on |P(c)|, so a candidate that falls below the best so far is left at once.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def project(
     gram : ndarray, shape (t, t)
         `A A'`.
     products : ndarray, shape (n, t)
-        `A c_i`, one row a difference, in decreasing order of `bounds`.
+        `A c_i`, one row per difference, in decreasing order of `bounds`.
     squares : ndarray, shape (n,)
         `|c_i|^2`.
     bounds : ndarray, shape (n,)
@@ -130,7 +130,7 @@ def project(
     best : float
         The largest value known already. The search ends at the first bound below `best - slack`.
     slack : float
-        Values this close to the best are computed exactly, so that ties can be told.
+        Values this close to the best are computed exactly, so that ties can be seen.
 
     Returns
     -------

@@ -93,16 +93,16 @@ class LossLevel:
         start = Fit(self.estimate.w, 0.0, self.estimate.mu)
         if self.cone:
             start = Fit(np.zeros(0), 0.0, 0.0)
-        found: list[Fit] = [start]
+        last: list[Fit] = [start]
 
         def excess(log_kappa: float) -> float:
             tilt = c * (math.exp(log_kappa) / length)
-            found[0] = fit(rows, self.norm_bound, tilt=tilt, cone=self.cone, start=found[0])
-            return found[0].loss - self.level
+            last[0] = fit(rows, self.norm_bound, tilt=tilt, cone=self.cone, start=last[0])
+            return last[0].loss - self.level
 
         root = _root(excess, self.near, 1e-12 * (1.0 + abs(self.level)))
         self.near = root if abs(root) < _REACH / 2 else 0.0  # far out there was no root
-        return float(c @ found[0].w)
+        return float(c @ last[0].w)
 
     def _coordinates(
         self, direction: NDArray[np.float64]
@@ -121,7 +121,7 @@ def _root(excess: Callable[[float], float], start: float, tolerance: float) -> f
     """Find the root of a growing function, whose last evaluation is at the point returned.
 
     Without a change of sign within reach the level is the minimum itself, or tight only to
-    rounding, and the last point is the solution as far as it can be told.
+    rounding, and the last point is the solution as far as it can be computed.
     """
     here, value, width = start, excess(start), 0.1
     step = -1.0 if value > 0 else 1.0

@@ -80,12 +80,12 @@ class Engine(ABC):
     def rows(self) -> NDArray[np.float64]:
         """The differences taken in so far, shape (t, d)."""
 
-    def retire(self, places: Collection[int]) -> None:
+    def retire(self, indices: Collection[int]) -> None:
         """Leave these candidates out of challengers, values and bounds; none brings all back."""
         self.retired = None
-        if places:
+        if indices:
             self.retired = np.zeros(len(self.features), dtype=bool)
-            self.retired[list(places)] = True
+            self.retired[list(indices)] = True
 
     @abstractmethod
     def estimate(self) -> NDArray[np.float64]:
@@ -218,9 +218,9 @@ class Exact(Engine):
             self._project(there[start : start + 4096], 0.0, math.inf)
         return np.asarray(self._ceilings * self.norm_bound)
 
-    def retire(self, places: Collection[int]) -> None:
+    def retire(self, indices: Collection[int]) -> None:
         """Leave candidates out; see `Engine.retire`."""
-        super().retire(places)
+        super().retire(indices)
         self._incumbent = -1  # so that the bounds on their values are made anew
 
     def _distances(self) -> NDArray[np.float64]:

@@ -38,9 +38,9 @@ def as_matrix(features: ArrayLike) -> NDArray[np.float64]:
         If they are empty, not two-dimensional, not numeric, or not finite.
     """
     try:
-        given = np.asarray(features)
-        complex_ = np.iscomplexobj(given)
-        matrix = np.array(given.real if complex_ else given, dtype=np.float64, order="C")
+        array = np.asarray(features)
+        complex_ = np.iscomplexobj(array)
+        matrix = np.array(array.real if complex_ else array, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise PoolError(
             f"features must be a K-by-d array of numbers, one row a candidate; got {error}"

@@ -76,10 +76,10 @@ def fit(
     mu = start.mu if start else 0.0
     if kernel.compiled and not cone:
         for begin, multiplier in ((w, mu), (np.zeros(size), 0.0)):
-            found = begin.copy()
-            value, reached, rounds = kernel.compiled.fit(rows, radius, gain, found, multiplier)
+            solution = begin.copy()
+            value, reached, rounds = kernel.compiled.fit(rows, radius, gain, solution, multiplier)
             if rounds >= 0:
-                return Fit(found, value, reached)
+                return Fit(solution, value, reached)
     return _newton(rows, radius, gain, cone, Fit(w, 0.0, mu))
 
 

@@ -65,7 +65,7 @@ def _check_dialogue(
         else:
             _promise(run.decide() == decision, f"refusing to {kind} changes nothing")
         _check_replay(method, run, features, history, seed)
-    _promise(run.scores().shape == (len(features),), "scores() has one number a candidate")
+    _promise(run.scores().shape == (len(features),), "scores() has one number per candidate")
 
 
 def _give(run: Run, feedback: Feedback) -> bool:

@@ -1,4 +1,4 @@
-"""What may be known about a person before they are asked anything: a prior, as plain data."""
+"""A prior: what is believed of a person before the first answer, as plain data."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class Prior:
             raise OptionError("the prior's spread must not be negative")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is given, as plain data."""
-        found = {key: getattr(self, key) for key in _KEYS}
+        """Return its parts, as plain data."""
+        parts = {key: getattr(self, key) for key in _KEYS}
         return {
             key: [list(row) if isinstance(row, tuple) else row for row in value]
-            for key, value in found.items()
+            for key, value in parts.items()
             if value is not None
         }
 
