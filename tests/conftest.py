@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from tests.databases import Server, postgres
 from useralign import Pool
 from useralign.store import Store, open_store
+from useralign.store.database import sqlite_url
 
 # Started in the background of a shell, processes ignore Ctrl-C, which some tests press.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -39,11 +41,25 @@ def postgres_server() -> Iterator[Server]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def empty_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file of the newest schema with empty tables, to be copied, not migrated."""
+    path = tmp_path_factory.mktemp("sqlite") / "empty.db"
+    open_store(sqlite_url(path)).close()
+    return path
+
+
+@pytest.fixture
+def sqlite_copy(empty_sqlite: Path, tmp_path: Path) -> str:
+    """The address of an empty SQLite database."""
+    return sqlite_url(Path(shutil.copy(empty_sqlite, tmp_path / "test.db")))
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The address of a database with nothing in it, of either kind."""
+def store_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of a database with empty tables, of either kind."""
     if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'test.db'}"
+        yield request.getfixturevalue("sqlite_copy")
         return
     server: Server = request.getfixturevalue("postgres_server")
     with server.lent() as address:

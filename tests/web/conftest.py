@@ -34,9 +34,9 @@ def browser(app: FastAPI) -> Browser:
 
 
 @pytest.fixture
-def light(tmp_path: Path) -> Iterator[Store]:
+def light(sqlite_copy: str) -> Iterator[Store]:
     """SQLite alone, where the database is not the point."""
-    opened = open_store(f"sqlite:///{tmp_path / 'light.db'}")
+    opened = open_store(sqlite_copy)
     yield opened
     opened.close()
 
