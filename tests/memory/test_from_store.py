@@ -101,7 +101,7 @@ def test_consent_withdrawn_is_influence_gone(store: Store, answered: Answering) 
 
 def open_again(store: Store) -> Store:
     """Return the same database, opened by somebody who has nothing in memory."""
-    return open_store(store.database.url.render_as_string(hide_password=False))
+    return open_store(store.url.render_as_string(hide_password=False))
 
 
 def test_forgetting_a_person_takes_their_influence_away(store: Store, answered: Answering) -> None:

@@ -98,7 +98,7 @@ def test_sqlite_files_hold_nothing_of_what_was_deleted(tmp_path: Path) -> None:
 
 
 def test_postgresql_is_left_to_its_own_vacuum(store: Store) -> None:
-    assert store.rinse() is store.database.sqlite
+    assert store.rinse() is store.sqlite
 
 
 def test_rinsing_leaves_the_patience_of_connections(tmp_path: Path) -> None:

@@ -185,13 +185,13 @@ def failing(store: Store, at: int) -> Iterator[list[str]]:
         if len(seen) == at:
             raise OSError("injected fault")
 
-    event.listen(store.database.engine, "before_cursor_execute", before)
-    event.listen(store.database.engine, "commit", commit)
+    event.listen(store.engine, "before_cursor_execute", before)
+    event.listen(store.engine, "commit", commit)
     try:
         yield seen
     finally:
-        event.remove(store.database.engine, "before_cursor_execute", before)
-        event.remove(store.database.engine, "commit", commit)
+        event.remove(store.engine, "before_cursor_execute", before)
+        event.remove(store.engine, "commit", commit)
 
 
 def test_a_fault_at_any_statement_leaves_nothing_half(

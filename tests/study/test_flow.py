@@ -187,11 +187,11 @@ def failing(store: Store, number: int) -> Iterator[list[str]]:
             if len(seen) == number:
                 raise RuntimeError("a fault")
 
-    event.listen(store.database.engine, "before_cursor_execute", listen)
+    event.listen(store.engine, "before_cursor_execute", listen)
     try:
         yield seen
     finally:
-        event.remove(store.database.engine, "before_cursor_execute", listen)
+        event.remove(store.engine, "before_cursor_execute", listen)
 
 
 def test_a_fault_at_any_statement_leaves_nothing_half_done(walker: Walker, store: Store) -> None:

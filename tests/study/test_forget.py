@@ -19,8 +19,8 @@ WORKER = "worker-5f0a1b2c3d4e"
 
 def files(store: Store) -> list[Path]:
     """The files that hold the tables."""
-    if store.database.sqlite:
-        path = Path(str(store.database.url.database))
+    if store.sqlite:
+        path = Path(str(store.url.database))
         return sorted(path.parent.glob(path.name + "*"))
     with store.reading() as connection:
         folder = connection.execute(text("SHOW data_directory")).scalar_one()

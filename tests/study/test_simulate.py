@@ -18,7 +18,7 @@ from useralign.web.simulation_server import serving
 
 def test_with_lost_requests_and_drop_outs(store_url: str) -> None:
     store = open_store(store_url)
-    source = "link" if store.database.sqlite else "mturk"
+    source = "link" if store.sqlite else "mturk"
     design = small_design(participants=24, active_minutes=0.05)
     study = Studies(store).add(design)
     behaviour = Behaviour(drop_out=0.25, lost=0.2, double=0.2, reload=0.1)

@@ -78,7 +78,7 @@ def test_one_request_two_selects_and_one_replay_a_click(
 
     monkeypatch.setattr(method, "start", counted)
 
-    @event.listens_for(store.database.engine, "before_cursor_execute")
+    @event.listens_for(store.engine, "before_cursor_execute")
     def note(_: Any, __: Any, statement: str, *___: Any) -> None:
         selects.extend([statement] * statement.startswith("SELECT"))
 

@@ -320,7 +320,7 @@ def test_hostile_texts_stay_texts(light: Store) -> None:
             connection.execute(here.values(data=text, fingerprint=data.fingerprint))
     from useralign.store import open_store
 
-    again = open_store(str(light.database.url))  # with nothing kept in memory
+    again = open_store(str(light.url))  # with nothing kept in memory
     person = Person(create_app(again))
     page = person.answer(person.enter())
     while "code" not in page.words:

@@ -85,10 +85,14 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Lend a connection for one transaction: all of it is kept, or nothing."""
-        lent = self.engine.connect
-        with self._turn, lent().execution_options(**{_WRITING: True}) as open_, open_.begin():
-            yield open_
+        """Lend a connection for one transaction: all of it is written, or nothing."""
+        connect = self.engine.connect
+        with (
+            self._turn,
+            connect().execution_options(**{_WRITING: True}) as connection,
+            connection.begin(),
+        ):
+            yield connection
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -147,7 +151,7 @@ def address(url: str) -> URL:
         parsed = None
     if parsed is None or parsed.get_backend_name() not in ("sqlite", "postgresql"):
         raise OptionError(
-            f"{_shown(url)!r} is no address of a database; expected sqlite:////path/to/file.db or "
+            f"{_without_password(url)!r} is no address of a database; expected sqlite:////path/to/file.db or "
             "postgresql+psycopg://user@host/name"
         )
     if parsed.drivername == "postgresql":
@@ -157,7 +161,7 @@ def address(url: str) -> URL:
     return parsed
 
 
-def _shown(url: str) -> str:
+def _without_password(url: str) -> str:
     """Return an address without the password that may be in it."""
     return re.sub(r"//[^/@]*@", "//***@", url)
 

@@ -33,12 +33,12 @@ def migrate(database: Database) -> None:
     with database.writing() as connection:
         if not database.sqlite:  # several servers may start at once
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-        found = version(connection)
-        if found == NEWEST:
+        current = version(connection)
+        if current == NEWEST:
             return
-        if found is not None and found > NEWEST:
+        if current is not None and current > NEWEST:
             raise StoreError(
-                f"the database has schema {found}, which is newer than this version's {NEWEST}; "
+                f"the database has schema {current}, which is newer than this version's {NEWEST}; "
                 "update useralign"
             )
         _upgrade(connection)

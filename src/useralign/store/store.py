@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from useralign.store.database import Database, default_url
 from useralign.store.keys import ApiKeys
 from useralign.store.media import Pictures
@@ -12,19 +10,14 @@ from useralign.store.persons import Persons
 from useralign.store.pool_jobs import PoolJobs
 from useralign.store.pools import Pools
 
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
 
-    from sqlalchemy import Connection
-
-
-class Store:
-    """What outlives requests and restarts.
+class Store(Database):
+    """What outlives requests and restarts: a database of the newest schema, by its parts.
 
     Parameters
     ----------
-    database : Database
-        Brought to the newest schema.
+    url : str
+        As for `open_store`.
 
     Attributes
     ----------
@@ -35,41 +28,21 @@ class Store:
     keys : ApiKeys
     """
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
         try:
-            migrate(database)
+            migrate(self)
         except BaseException:
-            database.close()
+            self.close()
             raise
-        self.pools = Pools(database)
-        self.pool_jobs = PoolJobs(database)
-        self.media = Pictures(database)
-        self.persons = Persons(database)
-        self.keys = ApiKeys(database)
+        self.pools = Pools(self)
+        self.pool_jobs = PoolJobs(self)
+        self.media = Pictures(self)
+        self.persons = Persons(self)
+        self.keys = ApiKeys(self)
 
     def __repr__(self) -> str:
-        return f"Store({self.database.url.render_as_string()})"
-
-    def reading(self) -> AbstractContextManager[Connection]:
-        """Lend a connection for reading."""
-        return self.database.reading()
-
-    def writing(self) -> AbstractContextManager[Connection]:
-        """Lend a connection for one transaction: all of it is kept, or nothing."""
-        return self.database.writing()
-
-    def wipe(self) -> None:
-        """Remove deleted data from the files, too; see `Database.wipe`."""
-        self.database.wipe()
-
-    def rinse(self) -> bool:
-        """Remove deleted data from the files as far as that takes no time."""
-        return self.database.rinse()
-
-    def close(self) -> None:
-        """Let go of all connections."""
-        self.database.close()
+        return f"Store({self.url.render_as_string()})"
 
 
 def open_store(url: str | None = None) -> Store:
@@ -88,4 +61,4 @@ def open_store(url: str | None = None) -> Store:
     StoreError
         If the database cannot be reached, or is of a newer version.
     """
-    return Store(Database(url or default_url()))
+    return Store(url or default_url())

@@ -91,7 +91,7 @@ def draw(session: Session) -> Map:
     session : Session
     """
     flat, axes = principal_plane(session.pool.features)
-    places, middle = _fitted(flat)
+    points, middle = _fitted(flat)
     met = {k for answer in session.answers for k in answer.candidates}
     viable = {candidate.index for candidate in session.viable}
     best = session.best.index
@@ -99,14 +99,14 @@ def draw(session: Session) -> Map:
 
     def dot(k: int) -> Dot:
         role = "best" if k == best else "met" if k in met else "in" if k in viable else "out"
-        return Dot(*_rounded(places[k]), round(float(sizes[k]), 1), role)
+        return Dot(*_rounded(points[k]), round(float(sizes[k]), 1), role)
 
-    chosen = [k for k in _chosen(len(places), met) if k != best]
+    others = [k for k in _sample(len(points), met) if k != best]
     arrow = _arrow(axes @ _taste(session), middle) if session.cost else None
     pairs = {pair for answer in session.answers for pair in answer.wins}
     return Map(
-        [dot(k) for k in (*chosen, best)],
-        [(*_rounded(places[one]), *_rounded(places[other])) for one, other in sorted(pairs)],
+        [dot(k) for k in (*others, best)],
+        [(*_rounded(points[one]), *_rounded(points[other])) for one, other in sorted(pairs)],
         arrow,
         _head(arrow) if arrow else "",
     )
@@ -130,7 +130,7 @@ def _sizes(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return SMALLEST + (LARGEST - SMALLEST) * share
 
 
-def _chosen(count: int, met: set[int]) -> list[int]:
+def _sample(count: int, met: set[int]) -> list[int]:
     """Return which candidates to draw: all, or those compared and an even sample of the rest."""
     if count <= MOST:
         return list(range(count))

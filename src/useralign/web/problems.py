@@ -60,7 +60,7 @@ ADVICE = {
 
 
 def install(app: FastAPI) -> None:
-    """Have every error of an application answered in one form."""
+    """Answer every error of an application in one form."""
     for kind in (HTTPException, RequestValidationError, UseralignError):
         app.add_exception_handler(kind, respond)
 

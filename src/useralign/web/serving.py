@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-_PLACE = "useralign_serving"  # no setting, but how worker processes are told what to serve
+_SERVING = "useralign_serving"  # no setting, but how worker processes learn what to serve
 _QUEUE = 1024
 _HOW: dict[str, Any] = {
     "access_log": False,  # it would hold network addresses; no line of ours does
@@ -105,7 +105,7 @@ def serve(serving: Serving, ready: Callable[[str], None]) -> None:
             _warm()
             _Server(uvicorn.Config(app, **_HOW), lambda: ready(address)).run([listening])
         else:
-            os.environ[_PLACE] = json.dumps(asdict(serving))
+            os.environ[_SERVING] = json.dumps(asdict(serving))
             listening.listen(_QUEUE)  # who comes before the workers are up waits for them
             ready(address)
             how = _HOW | {"fd": listening.fileno(), "workers": serving.workers}
@@ -117,8 +117,8 @@ def serve(serving: Serving, ready: Callable[[str], None]) -> None:
 
 def application() -> FastAPI:
     """Build the application of a worker process."""
-    told = json.loads(os.environ[_PLACE])
-    serving = Serving(**told | {"hosts": tuple(told["hosts"])})
+    values = json.loads(os.environ[_SERVING])
+    serving = Serving(**values | {"hosts": tuple(values["hosts"])})
     _warm()
     return create_app(open_store(serving.database), serving.settings())
 
@@ -154,8 +154,8 @@ def _socket(host: str, port: int) -> socket.socket:
 
 
 def _address(host: str, port: int) -> str:
-    shown = f"[{host.strip('[]')}]" if ":" in host else host
-    return f"http://{shown}:{port}/"
+    name = f"[{host.strip('[]')}]" if ":" in host else host
+    return f"http://{name}:{port}/"
 
 
 def _warm() -> None:

@@ -104,7 +104,7 @@ def check_secret(secret: str) -> None:
 
 
 def no_secret(where: str) -> str:
-    """Say that a secret is needed to listen somewhere."""
+    """Return the message that a secret is needed to listen somewhere."""
     return (
         f"to listen {where} a secret is needed: set USERALIGN_SECRET, or give --secret-file, "
         f"with at least {SHORTEST_SECRET} characters"

@@ -48,7 +48,7 @@ class Standing:
 
 
 def standing(screen: Screen, session: Session) -> Standing:
-    """Say how far a session has come.
+    """Return how far a session has come.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def _detail(screen: Screen, session: Session) -> str:
 
 
 def sure(probability: float, top: int, which: str = "the favourite") -> str:
-    """Say how likely the favourite is among the best few."""
+    """Return how likely the favourite is among the best few, as a sentence."""
     percent = min(99, int(100 * probability))
     what = "the best for you" if top == 1 else f"among your best {top}"
     return f"We are {percent}% sure that {which} is {what}."
@@ -95,7 +95,7 @@ def gap(bound: float, scale: float) -> int:
 
 
 def ending(screen: Screen, session: Session) -> str:
-    """Say why a session is over and what is certain."""
+    """Return why a session is over and what is certain, as a sentence."""
     over = not screen.cost and screen.finished in {"bound", "exhausted"}
     if over and (screen.sure is None or len(session.pool) < 2):
         return "There was nothing to choose between."
@@ -125,17 +125,17 @@ def _tells(screen: Screen, session: Session) -> bool:
 
 
 def questions(count: int) -> str:
-    """Say how many questions it took."""
+    """Return how many questions it took, as words."""
     return f"{count} question{'s' * (count != 1)}"
 
 
 def beaten(session: Session, most: int = 5) -> list[int]:
-    """Return the places of the answers that the best was preferred to, the latest first."""
+    """Return the indices of the answers that the best was preferred to, the latest first."""
     best = session.best.index
-    found = [
+    losers = [
         loser
         for answer in reversed(session.answers)
         for winner, loser in answer.wins
         if winner == best
     ]
-    return list(dict.fromkeys(found))[:most]
+    return list(dict.fromkeys(losers))[:most]
