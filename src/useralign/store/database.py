@@ -151,8 +151,8 @@ def address(url: str) -> URL:
         parsed = None
     if parsed is None or parsed.get_backend_name() not in ("sqlite", "postgresql"):
         raise OptionError(
-            f"{_without_password(url)!r} is no address of a database; expected sqlite:////path/to/file.db or "
-            "postgresql+psycopg://user@host/name"
+            f"{_without_password(url)!r} is no address of a database; expected "
+            "sqlite:////path/to/file.db or postgresql+psycopg://user@host/name"
         )
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
