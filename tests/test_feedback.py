@@ -234,7 +234,7 @@ def test_answers_outweigh_a_remark(pool: ua.Pool) -> None:
         ([0.0] * 6, 1.0),
         ([np.nan] * 6, 1.0),
         ("x", 1.0),
-        (None, 1.0),
+        ([None] * 6, 1.0),
         ([1.0] * 6, 0.0),
         ([1.0] * 6, -1.0),
         ([1.0] * 6, float("inf")),
