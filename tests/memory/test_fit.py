@@ -57,11 +57,12 @@ def test_a_candidate_that_one_person_met_is_not_popular() -> None:
 
 def test_people_with_nothing_in_common_are_no_help() -> None:
     crowd = Crowd.draw(count=200, dimension=20, mean=0.0, rank=1, width=0.0)
-    found = learnt([crowd.past(n, 6) for n in range(12)])
+    memory = fit([crowd.past(n, 6) for n in range(12)])
+    (found,) = memory.populations
     assert found.gain is not None
     if found.gain <= 0:
         assert not found.informative
-        assert fit([crowd.past(n, 6) for n in range(12)]).prior_for(crowd.pool) is None
+        assert memory.prior_for(crowd.pool) is None
     assert found.gain < 0.02
 
 

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import insert, select
 
 from tests.study.conftest import Walker, small_design
+from tests.study.test_simulate import check_a_crowd
 from useralign.store import Store, open_store
 from useralign.store.schema import matchups, participants, sessions, stages, steps
 from useralign.study import Design, ParticipantFlow, Studies, parse_design, results, template
@@ -45,6 +46,11 @@ def test_960_people(store_url: str, lost: float) -> None:
     assert min(finished) >= 120
     assert max(finished) - min(finished) <= 2
     assert abs(left - 0.5) <= 0.03
+
+
+@pytest.mark.soak
+def test_with_lost_requests_and_drop_outs(store_url: str) -> None:
+    check_a_crowd(store_url, people=24, drop_out=0.25)
 
 
 def copies(store: Store, first: int, last: int) -> None:

@@ -35,31 +35,30 @@ def paper_study(participants: int = 960) -> Study:
 def simulated(study: Study, *, waiting: bool, drop_out: float, seed: int) -> list[Assignment]:
     """People arrive every 20 s, take 450 s, and a share of them leaves halfway."""
     rng = Random(seed)
-    people: list[tuple[Assignment, float, bool]] = []  # with when they began, and if they stay
+    finished: list[Assignment] = []
+    active: list[tuple[Assignment, float, bool]] = []  # with when they began, and if they stay
     now = 0.0
     for _ in range(20 * study.design.participants):
         now += rng.expovariate(1 / 20)
-        counts: dict[int, CellCounts] = {}
-        held: dict[int, list[Assignment]] = {}
-        for given, begun, stays in people:
-            done = stays and now >= begun + 450
-            seen = min(now, begun + (450 if stays else 225))
-            fresh = 1.0 - (now - seen) / study.design.window
-            if done or fresh > 0.0:
-                was = counts.get(given.cell, CellCounts())
-                counts[given.cell] = CellCounts(
-                    was.finished + done,
-                    was.active + (not done),
-                    fresh=was.fresh + fresh * (not done),
-                )
-                held.setdefault(given.cell, []).append(given)
-        if sum(count.finished for count in counts.values()) >= study.design.participants:
+        finished += [given for given, begun, stays in active if stays and now >= begun + 450]
+        if len(finished) >= study.design.participants:
             break
-        cell = choose_cell(study.design, counts, rng, waiting=waiting)
-        if cell is not None:
-            new = choose_within(study, cell, held.get(cell, []), rng)
-            people.append((new, now, rng.random() >= drop_out))
-    return [given for given, begun, stays in people if stays and now >= begun + 450]
+        window = study.design.window
+        active = [one for one in active if now < one[1] + (450 if one[2] else 225 + window)]
+        done = Counter(given.cell for given in finished)
+        counts = {}
+        for cell in range(len(study.design.cells)):
+            here = [(begun, stays) for given, begun, stays in active if given.cell == cell]
+            seen = [now if stays else min(now, begun + 225) for begun, stays in here]
+            fresh = sum(1.0 - (now - moment) / window for moment in seen)
+            counts[cell] = CellCounts(done[cell], len(here), fresh=fresh)
+        chosen = choose_cell(study.design, counts, rng, waiting=waiting)
+        if chosen is not None:
+            present = [*finished, *(given for given, _, _ in active)]
+            others = [given for given in present if given.cell == chosen]
+            new = choose_within(study, chosen, others, rng)
+            active.append((new, now, rng.random() >= drop_out))
+    return finished
 
 
 def test_960_with_drop_outs_are_balanced() -> None:

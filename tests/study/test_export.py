@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from tests.study.conftest import Walker
+from tests.study.conftest import Clock, Walker, small_design
 from useralign.errors import FileFormatError, OptionError
-from useralign.store import Store
+from useralign.store import Store, open_store
+from useralign.study import ParticipantFlow
 from useralign.study.export import (
     COLUMNS,
     FORMATS,
@@ -26,8 +29,23 @@ from useralign.study.recruiting import Arrival
 WORKER = "=HYPERLINK(0)"
 
 
-@pytest.fixture
-def told(walker: Walker) -> Walker:
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Store]:
+    """One database of either kind for all tests here, which only read it."""
+    with ExitStack() as stack:
+        if request.param == "sqlite":
+            url = f"sqlite:///{tmp_path_factory.mktemp('export') / 'test.db'}"
+        else:
+            url = stack.enter_context(request.getfixturevalue("postgres_server").lent())
+        yield stack.enter_context(closing(open_store(url)))
+
+
+@pytest.fixture(scope="module")
+def told(store: Store) -> Walker:
+    flow = ParticipantFlow(store, Clock(), Random(5))
+    walker = Walker(flow, flow.studies.add(small_design()))
     rng = Random(4)
     ids = {"PROLIFIC_PID": WORKER, "STUDY_ID": "'quoted'", "SESSION_ID": "-1+1"}
     walker.finish(walker.enter(Arrival("prolific", WORKER, ids)), lambda _: rng.randrange(2))
