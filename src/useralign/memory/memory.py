@@ -187,7 +187,7 @@ class Memory:
     populations: tuple[Population, ...] = field(default=())
 
     def __bool__(self) -> bool:
-        return bool(self.own) or any(known.informative for known in self.populations)
+        return bool(self.own) or any(population.informative for population in self.populations)
 
     def with_session(self, session: Session) -> Memory:
         """Return the memory with one more session of the same person, if it has answers.
@@ -207,14 +207,14 @@ class Memory:
     def with_populations(self, populations: Sequence[Population]) -> Memory:
         """Return the memory with more populations, in place of those about the same features."""
         spaces = {population.space for population in populations}
-        others = (known for known in self.populations if known.space not in spaces)
+        others = (before for before in self.populations if before.space not in spaces)
         return replace(self, populations=(*others, *populations))
 
     def population(self, space: Space) -> Population:
         """Return what was learnt from others about one kind of features."""
-        for known in self.populations:
-            if known.space == space:
-                return known
+        for population in self.populations:
+            if population.space == space:
+                return population
         return Population.blank(*space)
 
     def prior_for(self, pool: Pool, *, grows: bool = False) -> Prior | None:
@@ -257,7 +257,7 @@ class Memory:
         return {
             "format": FORMAT,
             "own": [past.to_dict() for past in self.own],
-            "populations": [known.to_dict() for known in self.populations],
+            "populations": [population.to_dict() for population in self.populations],
         }
 
     @classmethod

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Integer, case, delete, func, insert, select, update
@@ -328,8 +328,8 @@ class StudyRecords:
 
     def delete_participant(self, participant: Participant) -> None:
         """Delete a participant with their session and all answers."""
-        mine = participants.c.id == participant.id
-        self._connection.execute(delete(participants).where(mine))
+        whom = participants.c.id == participant.id
+        self._connection.execute(delete(participants).where(whom))
         if participant.session_id is not None:
             session = sessions.c.id == participant.session_id
             self._connection.execute(delete(sessions).where(session))
@@ -508,6 +508,8 @@ class StudyRecords:
             yield _author(row), _matchup(row)
 
 
+_PARTICIPANT = [field.name for field in fields(Participant)]
+_MATCHUP = [field.name for field in fields(Matchup)]
 _AUTHOR = (participants.c.id.label("author"), participants.c.assignment, participants.c.finished)
 
 
@@ -516,32 +518,12 @@ def _author(row: Row[Any]) -> Author:
 
 
 def _participant(row: Row[Any]) -> Participant:
-    return Participant(
-        row.id,
-        row.study_id,
-        row.source,
-        row.recruitment,
-        Assignment(**row.assignment),
-        row.session_id,
-        row.stage,
-        row.code,
-        row.created,
-        row.seen,
-        row.finished,
-    )
+    values = {name: getattr(row, name) for name in _PARTICIPANT}
+    return Participant(**values | {"assignment": Assignment(**row.assignment)})
 
 
 def _matchup(row: Row[Any]) -> Matchup:
-    return Matchup(
-        row.number,
-        row.role,
-        row.candidate,
-        row.side,
-        row.asked,
-        row.chosen,
-        row.answered,
-        row.milliseconds,
-    )
+    return Matchup(*(getattr(row, name) for name in _MATCHUP))
 
 
 def _update(participant_id: str) -> Update:
