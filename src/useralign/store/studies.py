@@ -222,9 +222,18 @@ class StudyRecords:
     def __init__(self, connection: Connection, slug: str) -> None:
         self._connection = connection
         self._slug = slug
-        self._study = studies.c.id == slug
-        self._members = participants.c.study_id == slug
-        self._finished = self._members & participants.c.finished.is_not(None)
+
+    @property
+    def _study(self) -> ColumnElement[bool]:
+        return studies.c.id == self._slug
+
+    @property
+    def _members(self) -> ColumnElement[bool]:
+        return participants.c.study_id == self._slug
+
+    @property
+    def _finished(self) -> ColumnElement[bool]:
+        return self._members & participants.c.finished.is_not(None)
 
     # The study itself.
 
@@ -508,8 +517,8 @@ class StudyRecords:
             yield _author(row), _matchup(row)
 
 
-_PARTICIPANT = [field.name for field in fields(Participant)]
-_MATCHUP = [field.name for field in fields(Matchup)]
+_PARTICIPANT = tuple(field.name for field in fields(Participant))
+_MATCHUP = tuple(field.name for field in fields(Matchup))
 _AUTHOR = (participants.c.id.label("author"), participants.c.assignment, participants.c.finished)
 
 
