@@ -43,7 +43,7 @@ def test_as_many_are_shown_as_was_asked_for(pool: ua.Pool, method: str, shown: i
 def test_two_to_four_can_be_shown(pool: ua.Pool, shown: Any) -> None:
     with pytest.raises(ua.OptionError, match="per_screen must be"):
         ua.Session(pool, per_screen=shown)
-    with pytest.raises(ua.OptionError, match="shown must be"):
+    with pytest.raises(ua.OptionError, match="per_screen must be"):
         ua.Session(pool, shown=shown)
 
 

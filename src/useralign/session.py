@@ -95,24 +95,22 @@ class Session:
         **options: Any,
     ) -> None:
         self._answers: list[Answer] = options.pop("answers", [])  # those that `resume` replays
-        name = "shown" if "shown" in options else "per_screen"  # the name it had before
-        per_screen = options.pop("shown", per_screen)
+        per_screen = options.pop("shown", per_screen)  # the name it had before
         if not isinstance(pool, Pool):
             raise OptionError(f"pool must be a useralign.Pool, got {type(pool).__name__}")
         self.pool = pool
         self.method = method_for(method, **options)
-        self.epsilon = _checked_epsilon(epsilon, self.method.norm_bound)
-        self.budget = None if budget is None else whole("budget", budget, least=0)
-        self.limit = self._usual_limit() if limit is None else whole("limit", limit, least=1)
-        self.per_screen = whole(name, per_screen, least=2)
-        if self.per_screen > MOST_PER_SCREEN:
-            raise OptionError(f"{name} must be 2, 3 or {MOST_PER_SCREEN}, got {per_screen}")
-        if self.method.asks and self.budget is None and (epsilon is None or not self.method.stops):
-            raise OptionError(
-                f"method {self.method.name!r} with epsilon={epsilon} has nothing to stop it; "
-                "give budget=, the number of questions"
-            )
-        self.seed = secrets.randbits(32) if seed is None else whole("seed", seed, least=0)
+        checked = check_options(
+            self.method,
+            epsilon=epsilon,
+            budget=budget,
+            seed=seed,
+            limit=limit,
+            per_screen=per_screen,
+        )
+        self.epsilon, self.budget, self.per_screen = checked[:3]
+        self.limit = self._usual_limit() if limit is None else int(limit)
+        self.seed = secrets.randbits(32) if seed is None else int(seed)
         self._comparison: Comparison | None = None  # the one that waits for its answer
         self._resumed: tuple[int, ...] = ()  # the one that a saved session waited with
         self._decision: Decision | None = None
@@ -478,6 +476,47 @@ def _check_state(pool: Pool, state: Mapping[str, Any]) -> None:
             f"the session was held over another pool (question {state['pool'].get('question')!r}); "
             "load it with the pool that was saved beside it"
         )
+
+
+def check_options(
+    method: Method,
+    *,
+    epsilon: float | None = 0.0,
+    budget: int | None = None,
+    seed: int | None = 0,
+    limit: int | None = None,
+    per_screen: int = 2,
+) -> tuple[float | None, int | None, int]:
+    """Check what a session is to be started with, before there is a pool.
+
+    Parameters are those of `Session`.
+
+    Returns
+    -------
+    epsilon : float or None
+    budget : int or None
+    per_screen : int
+
+    Raises
+    ------
+    OptionError
+        If one is out of its range, or nothing would stop the session.
+    """
+    threshold = _checked_epsilon(epsilon, method.norm_bound)
+    most = None if budget is None else whole("budget", budget, least=0)
+    if limit is not None:
+        whole("limit", limit, least=1)
+    if seed is not None:
+        whole("seed", seed, least=0)
+    count = whole("per_screen", per_screen, least=2)
+    if count > MOST_PER_SCREEN:
+        raise OptionError(f"per_screen must be 2, 3 or {MOST_PER_SCREEN}, got {per_screen}")
+    if method.asks and most is None and (epsilon is None or not method.stops):
+        raise OptionError(
+            f"method {method.name!r} with epsilon={epsilon} has nothing to stop it; "
+            "give budget=, the number of questions"
+        )
+    return threshold, most, count
 
 
 def _checked_epsilon(epsilon: float | None, norm_bound: float) -> float | None:

@@ -18,8 +18,7 @@ from useralign.cli.options import emit
 from useralign.cli.pictures import Gallery
 from useralign.cli.saved import Saved, default_place
 from useralign.methods import method_for
-from useralign.pool import Pool
-from useralign.session import Session
+from useralign.session import Session, check_options
 from useralign.users import Consistent, LikenessUser, RankedPersona
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ class Conversation:
         Options are checked, and the memory is read, before anything is paid for.
         """
         checked = method_for(method)
-        Session(Pool.from_features([[0.0], [1.0]]), checked, **options)
+        check_options(checked, **options)
         if self.memory is not None:
             memory.check(checked, self.memory, self.console)
         pool, question = get_pool(request, self.console)
