@@ -10,23 +10,26 @@ import pytest
 
 from useralign.errors import MissingExtraError, OptionError
 from useralign.lab import dispatch
+from useralign.lab.bench.contest import contest, run_contest
 from useralign.lab.dispatch import engine_for
 from useralign.lab.plan import parse_plan
 from useralign.lab.runner import run_plan
 
-from .plans import SMALL
+from .plans import SMALL, Here
 
 distributed = pytest.importorskip("distributed")
 PLAN = parse_plan(SMALL)
 
 
-def test_a_cluster_of_its_own(tmp_path: Path, expected: bytes) -> None:
-    run_plan(PLAN, tmp_path, engine="dask", jobs=1)
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.soak)])
+def test_a_cluster_of_its_own(tmp_path: Path, expected: bytes, jobs: int) -> None:
+    run_plan(PLAN, tmp_path, engine="dask", jobs=jobs)
     assert (tmp_path / "results.json").read_bytes() == expected
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
-def test_a_cluster_that_loses_a_worker(tmp_path: Path, expected: bytes) -> None:
+def test_a_cluster_that_loses_a_worker_and_goes_on(tmp_path: Path, expected: bytes) -> None:
+    methods = contest(["tournament", "random"], ["synthetic2d"], users=["btl"], runs=3)
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
     ) as cluster:
@@ -42,8 +45,12 @@ def test_a_cluster_that_loses_a_worker(tmp_path: Path, expected: bytes) -> None:
         address = cluster.scheduler_address
         assert address.startswith("tcp://127.0.0.1")
         run_plan(PLAN, tmp_path, engine="dask", scheduler=address, progress=kill)
+        run_contest(methods, tmp_path / "cluster", engine="dask", scheduler=address)
     assert killed
     assert (tmp_path / "results.json").read_bytes() == expected
+    run_contest(methods, tmp_path / "here", engine=Here())
+    both = [(tmp_path / name / "results.json").read_bytes() for name in ("cluster", "here")]
+    assert both[0] == both[1]
 
 
 def test_no_scheduler_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
