@@ -51,7 +51,7 @@ count = 1
 {METHODS}
 """
 
-SLOW = SMALL.replace("seeds = 2", "seeds = 5").replace("30", "70").replace("20", "60")
+SLOW = SMALL.replace("seeds = 2", "seeds = 3").replace("30", "70").replace("20", "60")
 
 
 class Here(Engine):

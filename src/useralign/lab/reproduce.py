@@ -197,9 +197,9 @@ def figure2(work: Reproduction) -> None:
     pool = synthetic.pool(_SEED)
     trails = {
         method: versionspace.trace(
-            pool, Consistent(pool, seed=_SEED), method, budget=101, seed=_SEED
+            pool, Consistent(pool, seed=_SEED), method, budget=101, seed=_SEED, keep=times
         )
-        for method in _STRIP
+        for method, times in _STRIP.items()
     }
     truth = Consistent(pool, seed=_SEED).theta
     work.figure(
