@@ -68,6 +68,14 @@ def test_a_rate_above_the_burst_counts(clock: SimpleNamespace) -> None:
         limiter.take("a")
 
 
+def test_a_rate_of_nothing_lets_the_burst_through(clock: SimpleNamespace) -> None:
+    limiter = Limiter(0.0, 2, "answers", MemoryStorage())
+    for _ in range(2):
+        limiter.take("a")
+    with pytest.raises(HTTPException):
+        limiter.take("a")
+
+
 def test_threads_get_no_more_than_one_would() -> None:
     limiter = Limiter(0.001, 20, "answers", MemoryStorage())
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from useralign.web.settings import Settings
 
+DAY = 24 * 3600
+
 
 class Limiter:
     """So many per key in a window of time that slides.
@@ -34,7 +36,7 @@ class Limiter:
     Parameters
     ----------
     per_second : float
-        How many are let through in the long run.
+        How many are let through in the long run; 0 lets the burst through once a day.
     burst : int
         How many at once: the window is as long as these take in the long run.
     what : str
@@ -44,7 +46,7 @@ class Limiter:
     """
 
     def __init__(self, per_second: float, burst: int, what: str, storage: Storage) -> None:
-        seconds = math.ceil(max(1, burst) / per_second)
+        seconds = math.ceil(max(1, burst) / per_second) if per_second > 0 else DAY
         amount = max(1, burst, round(per_second * seconds))
         self._item = RateLimitItemPerSecond(amount, seconds, namespace=what)
         self._window = SlidingWindowCounterRateLimiter(storage)
