@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from contextlib import ExitStack, closing, contextmanager
@@ -108,13 +107,13 @@ def add(
     design = read_design(file)
     with closing(open_store(database)) as store, Progress(transient=True, disable=as_json) as bar:
         task = bar.add_task("Pools", total=None)
-        made = Studies(store).add(
+        study = Studies(store).add(
             design, lambda done, total: bar.update(task, completed=done, total=total)
         )
-    value = {"slug": made.slug, "cells": len(design.cells), "places": design.places}
+    value = {"slug": study.slug, "cells": len(design.cells), "places": design.places}
     text = (
-        f"{made.slug}: {len(design.cells)} cells with {design.places} places each. Participants "
-        f"come to /study/{made.slug} once `useralign serve` runs."
+        f"{study.slug}: {len(design.cells)} cells with {design.places} places each. Participants "
+        f"come to /study/{study.slug} once `useralign serve` runs."
     )
     emit(as_json, value, text)
 
@@ -125,8 +124,8 @@ def status(slug: Slug, database: Database = None, as_json: AsJson = False) -> No
     from useralign.study import results as computed
 
     with _opened(database, slug) as (store, study):
-        found = computed.status(store, study, time.time())
-    emit(as_json, found.to_dict(), "" if as_json else _status_text(found))
+        state = computed.status(store, study, time.time())
+    emit(as_json, state.to_dict(), _status_text(state))
 
 
 @app.command()
@@ -135,15 +134,15 @@ def results(slug: Slug, database: Database = None, as_json: AsJson = False) -> N
     from useralign.study import results as computed
 
     with _opened(database, slug) as (store, study):
-        found = computed.outcomes(store, study)
+        outcomes = computed.outcomes(store, study)
         state = computed.status(store, study, time.time())
     passed, failed = state.total("attentive"), state.total("inattentive")
     value = {
         "finished": state.total("finished"),
         "attention": {"passed": passed, "failed": failed},
-        "results": [outcome.to_dict() for outcome in found],
+        "results": [outcome.to_dict() for outcome in outcomes],
     }
-    text = computed.table(study.design, found).to_markdown()
+    text = computed.table(study.design, outcomes).to_markdown()
     if passed + failed:
         text += f"\nAttention: {passed} passed, {failed} failed; nobody is left out for it."
     emit(as_json, value, text)
@@ -164,9 +163,9 @@ def export(
     from useralign.study.export import SHARED
     from useralign.study.export import export as write
 
-    wanted = (*SHARED, "payments") if payments else SHARED
+    datasets = (*SHARED, "payments") if payments else SHARED
     with _opened(database, slug) as (store, study):
-        files = [str(path) for path in write(store, study, out, form, datasets=wanted)]
+        files = [str(path) for path in write(store, study, out, form, datasets=datasets)]
     emit(as_json, files, "\n".join(files))
 
 
@@ -194,9 +193,9 @@ def forget(
             count = forgetting.forget_workers(store, study)
             emit(as_json, {"worker_ids": count}, f"The worker ids of {count} were deleted.")
             return
-        gone = name or forgetting.find_worker(store, study, worker or "").pseudonym
-        forgetting.forget(store, study, gone)
-    emit(as_json, {"forgotten": gone}, f"{gone} was deleted.")
+        pseudonym = name or forgetting.find_worker(store, study, worker or "").pseudonym
+        forgetting.forget(store, study, pseudonym)
+    emit(as_json, {"forgotten": pseudonym}, f"{pseudonym} was deleted.")
 
 
 @app.command()
@@ -248,25 +247,25 @@ def _opened(database: str | None, slug: str) -> Iterator[tuple[Store, Study]]:
         store.close()
 
 
-def _status_text(found: Status) -> str:
+def _status_text(state: Status) -> str:
     from useralign.lab.tables import Table
 
     rows: list[Any] = [
         (*cell.cell, f"{cell.finished} of {cell.wanted}", cell.active, cell.dropped)
-        for cell in found.cells
+        for cell in state.cells
     ]
     columns = ("domain", "method", "condition", "finished", "active", "dropped out")
-    table = Table("status", f"{found.title} ({'open' if found.open else 'closed'})", columns, rows)
+    table = Table("status", f"{state.title} ({'open' if state.open else 'closed'})", columns, rows)
     lines = [table.to_markdown()]
     lines.append(
-        f"{found.total('finished')} of {found.total('wanted')} finished, {found.total('active')} "
-        f"active, {found.total('dropped')} dropped out."
+        f"{state.total('finished')} of {state.total('wanted')} finished, {state.total('active')} "
+        f"active, {state.total('dropped')} dropped out."
     )
-    if found.seconds:
-        lines.append(f"Median time {found.seconds['all'] / 60:.1f} minutes.")
-    checked = found.total("attentive") + found.total("inattentive")
+    if state.seconds:
+        lines.append(f"Median time {state.seconds['all'] / 60:.1f} minutes.")
+    checked = state.total("attentive") + state.total("inattentive")
     if checked:
-        lines.append(f"Attention checks passed: {found.total('attentive')} of {checked}.")
+        lines.append(f"Attention checks passed: {state.total('attentive')} of {checked}.")
     return "\n".join(lines)
 
 
@@ -331,14 +330,14 @@ def _print_report(report: Report, store: Store | None, study: Study | None, as_j
     value: dict[str, Any] = {"simulation": report.to_dict()}
     lines = _lines(report)
     if store is not None and study is not None:
-        found = results.outcomes(store, study)
+        outcomes = results.outcomes(store, study)
         state = results.status(store, study, time.time())
-        value |= {"status": state.to_dict(), "results": [one.to_dict() for one in found]}
+        value |= {"status": state.to_dict(), "results": [outcome.to_dict() for outcome in outcomes]}
         finished = [cell.finished for cell in state.cells]
         lines.append(f"Cells: {min(finished)} to {max(finished)} finished.")
         lines.append(f"Selections on the left: {100 * (state.shown_left or 0):.1f}%.")
-        lines += ["", results.table(study.design, found).to_markdown()]
-    typer.echo(json.dumps(value) if as_json else "\n".join(lines))
+        lines += ["", results.table(study.design, outcomes).to_markdown()]
+    emit(as_json, value, "\n".join(lines))
 
 
 def _lines(report: Report) -> list[str]:
