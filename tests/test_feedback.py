@@ -27,8 +27,8 @@ def places(comparison: ua.Comparison) -> list[int]:
     return [candidate.index for candidate in comparison.candidates]
 
 
-@pytest.mark.parametrize("method", ENGINES)
-@pytest.mark.parametrize("shown", [2, 3, 4])
+@pytest.mark.parametrize("method", [*ENGINES, "frugal"])
+@pytest.mark.parametrize("shown", [2, 3, 4, 9])
 def test_as_many_are_shown_as_was_asked_for(pool: ua.Pool, method: str, shown: int) -> None:
     session = ua.Session(pool, method, per_screen=shown, budget=9)
     comparison = asked(session)
@@ -39,8 +39,25 @@ def test_as_many_are_shown_as_was_asked_for(pool: ua.Pool, method: str, shown: i
     assert pair.candidates == (pair.first, pair.second)
 
 
-@pytest.mark.parametrize("shown", [1, 5, 2.0, True, "3"])
-def test_two_to_four_can_be_shown(pool: ua.Pool, shown: Any) -> None:
+def test_the_best_of_nine_and_their_ranking(pool: ua.Pool) -> None:
+    session = ua.Session(pool, "frugal", per_screen=9, budget=2)
+    first = asked(session)
+    with pytest.raises(ua.AnswerError, match="one of the nine candidates asked about"):
+        session.tell(99)
+    session.tell(first.candidates[8])
+    assert len(session.answers[0].wins) == 8
+    session.rank(reversed(asked(session).candidates))
+    again = ua.Session.from_dict(pool, json.loads(json.dumps(session.to_dict())))
+    assert (again.answers, again.per_screen, again.best) == (session.answers, 9, session.best)
+
+
+def test_two_to_nine_can_be_shown(pool: ua.Pool) -> None:
+    with pytest.raises(ua.OptionError, match="per_screen must be 2 to 9, got 10"):
+        ua.Session(pool, per_screen=10)
+
+
+@pytest.mark.parametrize("shown", [1, 10, 2.0, True, "3"])
+def test_no_other_number_can_be_shown(pool: ua.Pool, shown: Any) -> None:
     with pytest.raises(ua.OptionError, match="per_screen must be"):
         ua.Session(pool, per_screen=shown)
     with pytest.raises(ua.OptionError, match="per_screen must be"):

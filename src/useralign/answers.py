@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 KINDS = ("choice", "ranking", "equal", "neither", "skip", "remark")
+_NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 COUNTED = ("choice", "ranking", "equal", "neither")  # those a person answered a screen with
 
 
@@ -32,7 +33,7 @@ class Comparison:
     bound : float
         The bound before it is answered.
     others : tuple of Candidate
-        The third and fourth, where there are more than two.
+        The third to the ninth, where there are more than two.
     """
 
     first: Candidate
@@ -185,7 +186,7 @@ def winner_of(comparison: Comparison, winner: object) -> int:
                 return candidate.index
         elif is_whole(winner) and winner == candidate.index:
             return candidate.index
-    number = {2: "two", 3: "three", 4: "four"}[len(comparison.candidates)]
+    number = _NUMBERS[len(comparison.candidates)]
     raise AnswerError(
         f"the winner must be one of the {number} candidates asked about, {_indices(comparison)} "
         f"(or the Candidate itself); got {_short(winner)}"

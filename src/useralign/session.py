@@ -34,6 +34,7 @@ from useralign.files import read_json, write_json
 from useralign.geometry import ZERO
 from useralign.methods import Confidence, Decision, Method, Run, method_for
 from useralign.pool import Pool
+from useralign.presets import few
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 FORMAT = "useralign-session/1"
 LIMIT = 199  # the paper's cap on steps, for pools of up to a quarter of that many candidates
-MOST_PER_SCREEN = 4
+MOST_PER_SCREEN = 9
 
 
 class Session:
@@ -67,7 +68,7 @@ class Session:
         Stop after this many answers in any case; when not given 199, four times the pool, or the
         budget, whichever is most.
     per_screen : int
-        How many candidates a comparison has: 2, 3 or 4, while so many are worth asking about.
+        How many candidates a comparison has: 2 to 9, while so many are worth asking about.
     **options
         For the method, when it is given by name: `reask=`, `norm_bound=`, `delta=`, `utilities=`.
 
@@ -116,6 +117,32 @@ class Session:
         self._decision: Decision | None = None
         self._stopped = False
         self._restart()
+
+    @classmethod
+    def few(cls, pool: Pool, seed: int | None = 0, **overrides: Any) -> Session:
+        """Start a session for a person in a hurry: a few screens of a few candidates each.
+
+        The method `frugal` asks until it is sure enough that its favourite is among the best
+        three, and at most 5 screens; `go_on` asks more. A screen has 4 short texts, 3 longer ones,
+        2 long ones or 9 pictures, by what the pool has (`useralign.presets`).
+
+        Parameters
+        ----------
+        pool : Pool
+        seed : int or None
+        **overrides
+            Options of `Session` and of the method, in place of the preset's: `per_screen=6`.
+
+        Examples
+        --------
+        >>> import useralign as ua
+        >>> pool = ua.Pool("Which?", ["plain", "hot", "sweet"], [[0, 0], [1, 0], [0, 1]])
+        >>> session = ua.Session.few(pool)
+        >>> session.tell(session.ask().candidates[0])
+        >>> session.cost
+        1
+        """
+        return cls(pool, seed=seed, **{**few(pool), **overrides})
 
     def __repr__(self) -> str:
         state = self.stop_reason or "asking"
@@ -267,6 +294,23 @@ class Session:
     def stop(self) -> None:
         """End here: good enough. `undo` takes it back."""
         self._stopped = True
+
+    def go_on(self, screens: int = 2) -> None:
+        """Ask so many more comparisons from here, however sure the method is already.
+
+        It takes back a stop. From now on only the number of answers, or nothing left that is worth
+        asking, ends the session; it is saved and resumed like that.
+
+        Parameters
+        ----------
+        screens : int
+            At least 1.
+        """
+        more = whole("screens", screens, least=1)
+        self._stopped = False
+        self.epsilon, self.budget = None, self._cost + more
+        self.limit = max(self.limit, self.budget)
+        self._restart()
 
     def undo(self) -> Answer | None:
         """Take back the last answer, skip or remark, or a stop (returns None).
@@ -510,7 +554,7 @@ def check_options(
         whole("seed", seed, least=0)
     count = whole("per_screen", per_screen, least=2)
     if count > MOST_PER_SCREEN:
-        raise OptionError(f"per_screen must be 2, 3 or {MOST_PER_SCREEN}, got {per_screen}")
+        raise OptionError(f"per_screen must be 2 to {MOST_PER_SCREEN}, got {per_screen}")
     if method.asks and most is None and (epsilon is None or not method.stops):
         raise OptionError(
             f"method {method.name!r} with epsilon={epsilon} has nothing to stop it; "

@@ -34,7 +34,7 @@ def ask(
     budget: Annotated[int | None, typer.Option(help="Ask at most this many questions.")] = None,
     show: Annotated[
         int | None,
-        typer.Option(min=2, max=4, help="How many answers a question shows: 2, 3 or 4."),
+        typer.Option(min=2, max=9, help="How many answers a question shows: 2 to 9."),
     ] = None,
     rank: Annotated[
         bool, typer.Option("--rank", help="Put all that are shown in order; shows 4 by itself.")

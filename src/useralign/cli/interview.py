@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from useralign.cli.saved import Saved
     from useralign.session import Session
 
-POSITIONS = {"1": 0, "left": 0, "a": 0, "2": 1, "right": 1, "b": 1, "3": 2, "c": 2, "4": 3, "d": 3}
+POSITIONS = {
+    **{str(number): number - 1 for number in range(1, 10)},
+    "left": 0, "a": 0, "right": 1, "b": 1, "c": 2, "d": 3,
+}  # fmt: skip
 RESPONSES = {
     "=": ("equal", "equal: not asked again"),
     "n": ("neither", "neither: left out"),

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 NARROW = 72  # columns below which the answers stand one above the other
 LONGEST = 1200  # characters of an answer that a screen can hold
-COLOURS = ("cyan", "magenta", "yellow", "blue")
+COLOURS = (
+    "cyan", "magenta", "yellow", "blue", "green", "red", "bright_cyan", "bright_magenta",
+    "bright_yellow",
+)  # fmt: skip
 _SIGNS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 REASONS = {
     "bound": "that is as close to the best as you asked for",

@@ -97,7 +97,7 @@ def _check_state(run: Run) -> None:
 
 def _check_screens(run: Run, pair: tuple[int, int]) -> None:
     _promise(pair[0] != pair[1], "the two candidates differ")
-    for count in (2, 3, 4):
+    for count in (2, 3, 4, 9):
         screen = run.several(count)
         _promise(screen == run.several(count), "several() twice gives the same candidates")
         _promise(screen[:2] == pair, "several() begins with the pair of decide()")
