@@ -68,6 +68,7 @@ def test_in_this_process(smollm: str, tmp_path: Path) -> None:
     assert len(again.pool) == len(TEXTS)
 
 
+@pytest.mark.soak
 def test_over_http(smollm: str, tmp_path: Path) -> None:
     with LocalServer(smollm, context=1024) as server:
         generator = OpenAI(smollm, base_url=server.base_url, key_file=server.key_file)

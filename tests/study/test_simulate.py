@@ -17,7 +17,7 @@ from useralign.web.simulation_server import serving
 
 
 def test_with_lost_requests_and_drop_outs(store_url: str) -> None:
-    check_a_crowd(store_url, people=8, drop_out=0.4)
+    check_a_crowd(store_url, people=8, drop_out=0.6)
 
 
 def check_a_crowd(store_url: str, people: int, drop_out: float) -> None:
