@@ -14,7 +14,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 import numpy as np
 
@@ -119,7 +119,7 @@ class Session:
         self._restart()
 
     @classmethod
-    def few(cls, pool: Pool, seed: int | None = 0, **overrides: Any) -> Session:
+    def few(cls, pool: Pool, seed: int | None = 0, **overrides: Any) -> Self:
         """Start a session for a person in a hurry: a few screens of a few candidates each.
 
         The method `frugal` asks until it is sure enough that its favourite is among the best
@@ -577,7 +577,7 @@ def _checked_epsilon(epsilon: float | None, norm_bound: float) -> float | None:
 def _teach(run: Run, answer: Answer) -> None:
     """Pass an answer to a run of a method; a replay does the same.
 
-    Choices and rankings are one `add` for every pair that they decide: the best over each other,
+    Choices and rankings add every pair that they decide (`add_all`): the best over each other,
     or each over the next. What is said of a whole screen is said of every pair on it; what will
     not do is said of every candidate, and its pairs are not asked again even if all return.
 
@@ -586,9 +586,12 @@ def _teach(run: Run, answer: Answer) -> None:
     FeedbackError
         If the run has no use for it. Nothing has changed.
     """
-    for winner, loser in answer.wins:
-        one, other = (winner, loser) if answer.first != loser else (loser, winner)
-        run.add(one, other, winner)
+    run.add_all(
+        [
+            (winner, loser, winner) if answer.first != loser else (loser, winner, winner)
+            for winner, loser in answer.wins
+        ]
+    )
     if answer.kind not in ("choice", "ranking"):
         _teach_rest(run, answer)
 

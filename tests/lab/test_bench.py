@@ -30,6 +30,7 @@ from useralign.lab.bench.summary import (
     clock_table,
     metric_tables,
     overviews,
+    screen_tables,
     short_tables,
     summarise,
 )
@@ -204,6 +205,40 @@ def test_tables_say_what_the_cells_say(tmp_path: Path) -> None:
     assert clock_table(groups).columns == ("Method", "synthetic2d")
 
 
+def test_screens_of_several_are_measured(tmp_path: Path) -> None:
+    asked = contest(["few", "useralign"], ["synthetic2d"], users=["consistent"], runs=2, show=4)
+    cells, spent = run_contest(asked, tmp_path, jobs=1)
+    assert {c["show"] for c in cells} == {4}
+    assert all(c["key"].endswith("/4") for c in cells)
+    few = next(c for c in cells if c["method"] == "few")
+    assert few["stopped_at"] <= 5
+    assert few["read"][:2] == [0.0, 0.2]  # four of twenty, which have no words
+    assert len(few["read"]) == few["stopped_at"] + 1
+    assert state_at(few, 20).words == few["read"][-1]
+    assert max(c["stopped_at"] for c in cells if c["method"] == "useralign") <= 10
+    groups = summarise(cells, spent, asked)
+    end = groups[0].lines[0].end
+    assert end is not None
+    mine = [c for c in cells if c["method"] == "few"]
+    assert end.screens == np.median([c["stopped_at"] for c in mine])
+    assert end.top3.mean == np.mean([c["steps"][-1]["top3"] for c in mine])
+    table = screen_tables(groups)[0]
+    assert table.rows[0][:3] == ("few", 4, end.screens)
+    assert len(metric_tables(groups)) == 5
+    assert groups[0].to_dict()["methods"][0]["end"]["per_screen"] == 4
+
+
+def test_beside_the_preset_pairs_are_measured_alike(tmp_path: Path) -> None:
+    asked = contest(["few", "tournament"], ["synthetic2d"], users=["btl"], runs=1)
+    assert [c.key.rsplit("/", 1)[-1] for c in asked.cells()] == ["few", "2"]
+    cells, spent = run_contest(asked, tmp_path, jobs=1)
+    assert [c["show"] for c in cells] == [4, 2]
+    pairs, plain = (c.run() for c in (asked.cells()[1], cell("tournament", users="btl")))
+    assert "read" not in plain
+    assert plain["steps"][0].keys() == pairs["steps"][0].keys() - {"top3"}
+    assert screen_tables(summarise(cells, spent, asked))[0].rows[1][:2] == ("tournament", 2)
+
+
 def test_what_is_compared_when_nothing_is_said(records: str) -> None:
     usual = usual_methods()
     assert "oracle" not in usual
@@ -223,6 +258,8 @@ def test_names_that_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
         contest(users=["cats"])
     with pytest.raises(OptionError, match="runs must be a whole number"):
         contest(runs=0)
+    with pytest.raises(OptionError, match="per_screen must be 2 to 9"):
+        contest(show=10)
     monkeypatch.setitem(__import__("sys").modules, "botorch", None)
     with pytest.raises(MissingExtraError, match=r"useralign\[botorch\]"):
         contest(["eubo"])

@@ -13,11 +13,17 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from useralign.lab.bench.contest import Contest
-    from useralign.lab.bench.summary import Group
+    from useralign.lab.bench.summary import Group, Line
 
 app = typer.Typer(help="Compare methods.", no_args_is_help=True)
 
-_SHORT = {"win": "win-rate %", "top": "best %", "regret": "regret %"}
+_SHORT = {
+    "win": "win-rate %",
+    "top": "best %",
+    "regret": "regret %",
+    "top3": "best three %",
+    "words": "words read %",
+}
 _POOLS = (
     "Comma-separated: food64d, travel64d, visual512d, dsp64d, synthetic64d, synthetic512d, "
     "synthetic2d. All if not given, or none with --people."
@@ -37,7 +43,11 @@ def root() -> None:
 def compare(
     methods: Annotated[
         str | None,
-        typer.Option("--methods", "-m", help="Comma-separated; all installed if not given."),
+        typer.Option(
+            "--methods",
+            "-m",
+            help="Comma-separated; all installed if not given. `few` is the preset for people.",
+        ),
     ] = None,
     pools: Annotated[str | None, typer.Option("--pools", "-p", help=_POOLS)] = None,
     users: Annotated[str | None, typer.Option("--users", help=_USERS)] = None,
@@ -51,6 +61,10 @@ def compare(
             "--runs", "-n", help="Synthetic pools of a kind; interactions a person, at most 5."
         ),
     ] = 100,
+    show: Annotated[
+        int | None,
+        typer.Option(min=2, max=9, help="How many candidates a screen has; 2 if not given."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of everything that is random.")] = 0,
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", help="How many processes; all cores if not given.")
@@ -69,7 +83,13 @@ def compare(
     from useralign.lab.bench.contest import contest
 
     plan = contest(
-        _names(methods), _names(pools), users=_names(users), runs=runs, seed=seed, people=people
+        _names(methods),
+        _names(pools),
+        users=_names(users),
+        runs=runs,
+        seed=seed,
+        people=people,
+        show=show,
     )
     groups = _run(plan, out, jobs, quiet=as_json)
     files = _write(groups, out)
@@ -119,11 +139,12 @@ def _write(groups: list[Group], out: Path) -> list[Path]:
         clock_table,
         metric_tables,
         overviews,
+        screen_tables,
         short_tables,
         write_figures,
     )
 
-    over, clock = overviews(groups), clock_table(groups)
+    over, clock = [*overviews(groups), *screen_tables(groups)], clock_table(groups)
     tables = (*over, *metric_tables(groups), clock)
     files = [path for table in tables for path in table.write(out / "tables")]
     pages = [table.to_markdown() for table in (*over, clock, *short_tables(groups))]
@@ -141,6 +162,9 @@ def _show(groups: list[Group]) -> None:
     console = Console()
     for group in groups:
         console.print(_table(group))
+        for line in group.lines:
+            if line.end is not None:
+                console.print(_ending(line), highlight=False)
 
 
 def _table(group: Group) -> Table:
@@ -155,12 +179,25 @@ def _table(group: Group) -> Table:
     for heading in (*(str(t) for t in TIMES), "to 90", "ms"):
         table.add_column(heading, justify="right", no_wrap=True)
     for metric, heading in _SHORT.items():
+        if metric not in group.lines[0].means:
+            continue
         table.add_row(heading, style="bold")
         for line in group.lines:
             ends = _ends(line) if metric == "win" else ("", "")
             means = (_percent(line.means[metric][t]) for t in TIMES)
             table.add_row(f"  {line.method[:13]}", *means, *ends)
     return table
+
+
+def _ending(line: Line) -> str:
+    """Return how a method ended, in a line."""
+    end = line.end
+    if end is None:
+        return ""
+    return (
+        f"{line.method}: {end.screens:g} screens of {end.per_screen}, {_percent(end.words)}% of "
+        f"the words, best three {_percent(end.top3)}%, regret {_percent(end.regret)}%"
+    )
 
 
 def _percent(mean: Any) -> str:

@@ -83,6 +83,14 @@ class Run(ABC):
     def add(self, first: int, second: int, winner: int) -> None:
         """Take in the answer to one comparison."""
 
+    def add_all(self, comparisons: Sequence[tuple[int, int, int]]) -> None:
+        """Take in what the answer to one screen decides: `(first, second, winner)` of each pair.
+
+        By default they are added one by one; a method that can do it faster at once overrides it.
+        """
+        for first, second, winner in comparisons:
+            self.add(first, second, winner)
+
     def skip(self, first: int, second: int) -> None:
         """Take in that the person does not want to be asked about this pair."""
         self.barred.add(frozenset((first, second)))

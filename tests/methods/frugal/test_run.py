@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import useralign as ua
+from tests.conftest import gaussian_features
 from tests.methods.frugal.tastes import pool, talk, taste
 from useralign.errors import OptionError
 from useralign.methods.frugal import Frugal
@@ -179,3 +180,15 @@ def test_a_thousand_candidates() -> None:
 def test_scipy_is_imported_late() -> None:
     script = "import sys, useralign.methods.frugal; sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_a_large_screen_at_once_is_as_good_as_one_by_one() -> None:
+    features = gaussian_features(12, 6, 3)
+    at_once, singly = (Frugal().start(features, 0) for _ in range(2))
+    wins = [(4, k, 4) if k != 0 else (0, 4, 4) for k in range(9) if k != 4]
+    at_once.add_all(wins)
+    for win in wins:
+        singly.add(*win)
+    np.testing.assert_allclose(at_once.scores(), singly.scores(), atol=5e-3)
+    assert at_once.best() == singly.best() == 4
+    assert at_once.several(9)[:2] == at_once.decide()[:2]

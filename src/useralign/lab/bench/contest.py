@@ -15,15 +15,22 @@ numbers of runs: what is there is not computed again. A cell's result has other 
 `win` is the win-rate against the baseline, `regret` the normalised regret of the candidate that is
 recommended after `t` answers, `top` whether it is the best. Steps with the same candidate as before
 are left out.
+
+Where several candidates are shown at once, or the preset `few` is among the methods, a cell also
+has `show`, how many; `read`, the share of all words that was read after each answer; and `top3` in
+its steps, whether the candidate is among the best three. The number is at the end of its key then.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
 
 import useralign
 from useralign import domains
@@ -44,7 +51,7 @@ from useralign.lab.dispatch import engine_for
 from useralign.lab.journal import check_conditions, read_timings, step_at, write_results
 from useralign.lab.runner import alone_in, refuse_troubles, run_cells
 from useralign.methods import list_methods, method_for
-from useralign.session import Session
+from useralign.session import Session, check_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -62,6 +69,8 @@ BUDGET = TIMES[-1]
 PEOPLE = "people"
 POOLS = (*DOMAINS, *SYNTHETIC)
 MOST_SEEDS = 5  # interactions per persona or recorded person, as in the paper
+FEW = "few"  # the preset for a person, as a contestant
+LEAST_SCREENS = 5
 _ORDER = ("frugal", "useralign", "iidbest", "random", "tournament", "uncertainty", "thompson")
 _LEFT_OUT = ("useralign_loss",)  # its set does not move within 20 answers in many dimensions
 
@@ -72,6 +81,8 @@ class State(NamedTuple):
     win: float
     regret: float
     top: float
+    top3: float = math.nan
+    words: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +104,9 @@ class BenchCell(Cell):
         The embedder of a domain, or the folder of records.
     base : int
         The seed of the whole comparison.
+    show : int or None
+        How many candidates a screen has, when that is compared; None asks about pairs, and the
+        preset `few` then shows what a glance takes.
     """
 
     names: ClassVar = ("key", "pool", "users", "person", "seed", "method")
@@ -104,11 +118,13 @@ class BenchCell(Cell):
     method: str
     source: str
     base: int
+    show: int | None = None
 
     @property
     def key(self) -> str:
         """The cell's name, which no other cell of a comparison has."""
-        return "/".join((self.pool, self.users, self.person, str(self.seed), self.method))
+        names = (self.pool, self.users, self.person, str(self.seed), self.method)
+        return "/".join(names if self.show is None else (*names, str(self.show)))
 
     def case(self) -> Case:
         """Return the person and their pool: the same for all methods."""
@@ -122,10 +138,9 @@ class BenchCell(Cell):
     def run(self) -> dict[str, Any]:
         """Run the interaction; `seconds` are those of the method, apart from the person's."""
         case = self.case()
-        session = _TimedSession(
-            case.pool, self.method, epsilon=None, budget=BUDGET, seed=self._seed("session")
-        )
-        regret = case.regret
+        session = self._session(case)
+        regret, screens = case.regret, self.show is not None or self.method == FEW
+        third = np.sort(case.worth)[-min(3, len(case.worth))]
 
         def measure(session: Session) -> dict[str, Any]:
             best = session.best
@@ -134,14 +149,42 @@ class BenchCell(Cell):
                 "win": round(float(case.wins[best.index]), DIGITS),
                 "regret": round(float(regret[best.index]), DIGITS),
                 "top": int(case.worth[best.index] == case.worth.max()),
+                **({"top3": int(case.worth[best.index] >= third)} if screens else {}),
             }
 
         steps, _ = trajectory(session, case.user(), measure, ["best"])
-        return {**self.result(session, steps), "seconds": session.seconds}
+        result = self.result(session, steps)
+        if screens:
+            result |= {"show": session.per_screen, "read": _words_read(session)}
+        return {**result, "seconds": session.seconds}
+
+    def _session(self, case: Case) -> _TimedSession:
+        """Start the session; all but the preset ask for the whole budget."""
+        seed = self._seed("session")
+        if self.method == FEW:
+            options = {} if self.show is None else {"per_screen": self.show}
+            return _TimedSession.few(case.pool, seed, **options)
+        show = self.show or 2
+        budget = max(2 * BUDGET // show, LEAST_SCREENS)
+        return _TimedSession(
+            case.pool, self.method, epsilon=None, budget=budget, seed=seed, per_screen=show
+        )
 
     def _seed(self, purpose: str) -> int:
         """Return a seed that all methods share."""
         return seed_of(purpose, self.pool, self.users, self.person, self.seed, self.base)
+
+
+def _words_read(session: Session) -> list[float]:
+    """Return which share of all words was read by each answer; a picture counts as one word."""
+    words = [1 if c.image else max(len(c.text.split()), 1) for c in session.pool]
+    seen: set[int] = set()
+    shares = [0.0]
+    for answer in session.answers:
+        seen.update(answer.candidates)
+        share = round(sum(words[k] for k in seen) / sum(words), DIGITS)
+        shares = [*shares, share] if answer.counts else [*shares[:-1], share]
+    return shares
 
 
 class _TimedSession(Session):
@@ -181,7 +224,11 @@ class _TimedSession(Session):
 def state_at(cell: Mapping[str, Any], t: int) -> State:
     """Return a cell's state after `t` answers; the last one when it stopped before."""
     step = step_at(cell, t)
-    return State(step["win"], step["regret"], float(step["top"]))
+    state = State(step["win"], step["regret"], float(step["top"]))
+    if "read" not in cell:
+        return state
+    words = cell["read"][min(t, len(cell["read"]) - 1)]
+    return state._replace(top3=float(step["top3"]), words=words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +248,8 @@ class Contest:
     seed : int
     people : str or None
         The folder of records.
+    show : int or None
+        How many candidates a screen has; None asks about pairs.
     """
 
     methods: tuple[str, ...]
@@ -209,15 +258,20 @@ class Contest:
     runs: int = 100
     seed: int = 0
     people: str | None = None
+    show: int | None = None
 
     def cells(self) -> list[BenchCell]:
         """List the cells, always in the same order."""
         return [
-            BenchCell(pool, users, person, seed, method, source, self.seed)
+            BenchCell(pool, users, person, seed, method, source, self.seed, self._shown(method))
             for pool in self.pools
             for users, person, seed, source in self._people(pool)
             for method in self.methods
         ]
+
+    def _shown(self, method: str) -> int | None:
+        """Return how many candidates a method shows; beside the preset pairs are measured alike."""
+        return 2 if self.show is None and method != FEW and FEW in self.methods else self.show
 
     def _people(self, pool: str) -> Iterator[tuple[str, str, int, str]]:
         """List everybody of a pool: the kind of user, the person, the seed and the source."""
@@ -259,16 +313,17 @@ def contest(
     runs: int = 100,
     seed: int = 0,
     people: str | Path | None = None,
+    show: int | None = None,
 ) -> Contest:
     """Return what to compare, once it is checked.
 
     Parameters
     ----------
     methods : sequence of str, optional
-        All that are installed and need nothing special when not given.
+        All that are installed and need nothing special when not given; `few` is the preset.
     pools : sequence of str, optional
         Some of `POOLS`; when not given all, or none but the recorded people if there are any.
-    users, runs, seed, people
+    users, runs, seed, people, show
         As for `Contest`.
 
     Raises
@@ -279,7 +334,10 @@ def contest(
         If a method needs an extra that is not installed.
     """
     for name in methods or ():
-        method_for(name)
+        if name != FEW:
+            method_for(name)
+    if show is not None:
+        check_options(method_for("frugal"), per_screen=show)
     folder = None if people is None else str(Path(people).resolve())
     shipped = _checked("pool", pools, POOLS) or (() if folder else POOLS)
     return Contest(
@@ -289,6 +347,7 @@ def contest(
         whole("runs", runs, least=1),
         whole("seed", seed, least=0),
         folder,
+        show,
     )
 
 

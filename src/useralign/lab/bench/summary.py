@@ -7,7 +7,7 @@ the paper's tables have it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,7 @@ METRICS = {
     "top": "Probability of the best",
     "regret": "Normalised regret",
 }
+SCREENS = {"top3": "Probability of the best three", "words": "Share of words read"}
 LEVEL = 0.9
 TITLES = {
     "persona": "personas",
@@ -46,6 +47,7 @@ TITLES = {
 }
 # Okabe and Ito's palette and two greys; markers differ as well.
 _LOOKS = {
+    "few": ("#882255", "p"),
     "frugal": ("#D55E00", "D"),
     "useralign": ("#009E73", "o"),
     "iidbest": ("#E69F00", "^"),
@@ -56,6 +58,21 @@ _LOOKS = {
     "eubo": ("#0072B2", "X"),
 }
 _OTHERS = (("#B8A400", "<"), ("#555555", ">"), ("#8C564B", "*"))
+
+
+class End(NamedTuple):
+    """How the interactions of one method ended."""
+
+    per_screen: int
+    screens: float  # the median
+    words: Mean
+    top3: Mean
+    regret: Mean
+
+    def to_dict(self) -> dict[str, float]:
+        """Return it as plain data."""
+        means = {name: round(getattr(self, name).mean, 6) for name in ("words", "top3", "regret")}
+        return {"per_screen": self.per_screen, "screens": self.screens, **means}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +91,8 @@ class Line:
         budget.
     milliseconds : float or None
         What a step took on average.
+    end : End or None
+        How it ended, where screens are measured.
     """
 
     method: str
@@ -81,6 +100,7 @@ class Line:
     means: dict[str, dict[int, Mean]]
     to_level: int | None
     milliseconds: float | None
+    end: End | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -96,6 +116,7 @@ class Line:
             **means,
             "questions_to_90": self.to_level,
             "milliseconds": None if self.milliseconds is None else round(self.milliseconds, 3),
+            **({} if self.end is None else {"end": self.end.to_dict()}),
         }
 
 
@@ -144,7 +165,7 @@ def _line(method: str, cells: Cells, milliseconds: Mapping[str, float]) -> Line:
     states = {t: [state_at(cell, t) for cell in cells] for t in range(BUDGET + 1)}
     means = {
         metric: {t: mean_sem(getattr(state, metric) for state in states[t]) for t in TIMES}
-        for metric in METRICS
+        for metric in _metrics(cells)
     }
     wins = [mean_sem(state.win for state in states[t]).mean for t in range(BUDGET + 1)]
     reached = [t for t, win in enumerate(wins) if win >= LEVEL]
@@ -156,6 +177,20 @@ def _line(method: str, cells: Cells, milliseconds: Mapping[str, float]) -> Line:
         means,
         reached[0] if reached else None,
         float(np.mean(spent)) if spent and asks else None,
+        _end(cells) if "read" in cells[0] else None,
+    )
+
+
+def _metrics(cells: Cells) -> dict[str, str]:
+    return {**METRICS, **SCREENS} if "read" in cells[0] else METRICS
+
+
+def _end(cells: Cells) -> End:
+    states = [state_at(cell, cell["stopped_at"]) for cell in cells]
+    return End(
+        max(cell["show"] for cell in cells),
+        float(np.median([cell["stopped_at"] for cell in cells])),
+        *(mean_sem(getattr(state, name) for state in states) for name in End._fields[2:]),
     )
 
 
@@ -170,7 +205,24 @@ def metric_tables(groups: Sequence[Group]) -> list[Table]:
             f"Mean (standard error) of {group.lines[0].count} interactions after t answers.",
         )
         for group in groups
-        for metric, title in METRICS.items()
+        for metric, title in {**METRICS, **SCREENS}.items()
+        if metric in group.lines[0].means
+    ]
+
+
+def screen_tables(groups: Sequence[Group]) -> list[Table]:
+    """Build a table per group of how each method ended, where screens are measured."""
+    return [
+        Table(
+            f"{group.pool}-{group.users}-screens",
+            f"Screens: {group.title}",
+            ("Method", "per screen", "screens", "words read", "best three", "regret"),
+            [(line.method, *line.end) for line in group.lines if line.end is not None],
+            "At the end: `few` stops by itself, others ask for the whole budget. Screens are the "
+            "median; the rest is mean (standard error).",
+        )
+        for group in groups
+        if any(line.end is not None for line in group.lines)
     ]
 
 

@@ -16,7 +16,7 @@ from useralign.methods.frugal.prior import Prior
 from useralign.methods.frugal.sampling import Sampler
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,6 +28,7 @@ EQUAL = 0.4  # utilities that differ by less than about this are called equal
 BLUNT = 0.2  # least noise of what is said of equal candidates, or of one alone
 REMARK = 0.5  # noise of a remark of weight 1
 SLIP = 0.1  # least probability that a remark is beside the point
+SINGLY = 3  # pairs of a screen added one by one, to the digits that saved sessions have seen
 _DRAWING = 2  # numbers of this purpose belong to the sampler
 
 
@@ -70,6 +71,15 @@ class FrugalRun(Run):
         """Take in the answer to one comparison: the winner's utility is the higher one."""
         self._answered.add(frozenset((first, second)))
         self._observe(Observation(self._gap(winner, first + second - winner)))
+
+    def add_all(self, comparisons: Sequence[tuple[int, int, int]]) -> None:
+        """Take in what a screen decides; of a large screen with one update of the posterior."""
+        if len(comparisons) <= SINGLY:
+            super().add_all(comparisons)
+            return
+        self._answered.update(frozenset((first, second)) for first, second, _ in comparisons)
+        gaps = [self._gap(winner, first + second - winner) for first, second, winner in comparisons]
+        self._observe(*(Observation(gap) for gap in gaps))
 
     def skip(self, first: int, second: int) -> None:
         """Take in that the person does not want to be asked about this pair."""
@@ -170,11 +180,12 @@ class FrugalRun(Run):
         weights[winner], weights[loser] = 1.0, -1.0
         return weights
 
-    def _observe(self, observation: Observation) -> None:
+    def _observe(self, *observations: Observation) -> None:
         """Update the posterior, starting from the last one: a replay does the same."""
         before = self.posterior.sites
-        self.evidence.add(observation)
-        none = np.zeros((len(self.hypotheses), 1))
+        for observation in observations:
+            self.evidence.add(observation)
+        none = np.zeros((len(self.hypotheses), len(observations)))
         start = np.hstack([before.precision, none]), np.hstack([before.shift, none])
         self.posterior = infer(self.evidence, self.hypotheses, start)
         self._draws = self._standing = self._decision = None
