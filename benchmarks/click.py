@@ -37,9 +37,9 @@ class Counter:
         event.listen(Engine, "before_cursor_execute", self._statement)
         start = method.start
 
-        def counted(*given: Any, **options: Any) -> Any:
+        def counted(*args: Any, **options: Any) -> Any:
             self.replays += 1
-            return start(*given, **options)
+            return start(*args, **options)
 
         method.start = counted  # type: ignore[method-assign]
 

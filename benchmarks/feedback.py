@@ -40,8 +40,8 @@ def course(
     pool: ua.Pool, user: User, method: str, way: str, seed: int
 ) -> tuple[list[float], list[bool], int]:
     """Return the share of the pool that is no better and whether it is the best, by screens."""
-    shown, rank = WAYS[way]
-    session = ua.Session(pool, method, seed=seed, per_screen=shown, budget=MOST)
+    per_screen, rank = WAYS[way]
+    session = ua.Session(pool, method, seed=seed, per_screen=per_screen, budget=MOST)
     worth = user.worth(pool)
     answers = ua.simulate(session, user, rank=rank)
     shares = [float(np.mean(worth <= worth[session.best.index])) for _ in chain([None], answers)]

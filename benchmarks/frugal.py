@@ -86,15 +86,15 @@ def speed(steps: int = 20) -> None:
         line = []
         for method in ("useralign", "frugal"):
             session = ua.Session(pool, method, epsilon=None, budget=steps)
-            taken = []
+            times = []
             for _ in range(steps):
                 start = time.process_time()
                 pair = session.ask()
                 if pair is None:
                     break
                 session.tell(pair.first if rng.random() < 0.7 else pair.second)
-                taken.append(1e3 * (time.process_time() - start))
-            line.append(f"{method} {np.mean(taken[1:]):.2f} ({max(taken[1:]):.2f})")
+                times.append(1e3 * (time.process_time() - start))
+            line.append(f"{method} {np.mean(times[1:]):.2f} ({max(times[1:]):.2f})")
         print(f"{count} candidates, {dimension}-d: " + ", ".join(line), flush=True)
 
 

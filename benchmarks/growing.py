@@ -178,10 +178,10 @@ def real(name: str, http: bool, wish: str, questions: int) -> None:
                 began, busy = time.perf_counter(), time.process_time()
                 grown = growth.grow(session)
                 took, work = time.perf_counter() - began, time.process_time() - busy
-                asked = len(grown.joined) + len(grown.rejected)
+                count = len(grown.joined) + len(grown.rejected)
                 print(f"\nafter {session.cost} answers, {took:.0f} s, {work:.0f} s of processor")
                 print(grown.usage)
-                print(f"{len(grown.joined)} of {asked} joined {grown.problem}")
+                print(f"{len(grown.joined)} of {count} joined {grown.problem}")
                 for candidate in grown.joined:
                     print(f"  + {user.utility(candidate):.3f} {candidate.text}")
                 for rejected in grown.rejected:

@@ -110,7 +110,7 @@ WAYS: dict[str, Callable[[Array, Array], Array]] = {
 def measured(way: Callable[[Array, Array], Array], rows: Array, differences: Array) -> Any:
     """Return the best time of five, or why there is none."""
     try:
-        expected, found = by_scipy(rows, differences), way(rows, differences)
+        expected, projections = by_scipy(rows, differences), way(rows, differences)
     except ImportError as error:
         return f"({error.name} is not installed)"
     times = []
@@ -118,7 +118,7 @@ def measured(way: Callable[[Array, Array], Array], rows: Array, differences: Arr
         start = time.perf_counter()
         way(rows, differences)
         times.append(time.perf_counter() - start)
-    return f"{1e3 * min(times):.3f} (off by {np.abs(found - expected).max():.0e})"
+    return f"{1e3 * min(times):.3f} (off by {np.abs(projections - expected).max():.0e})"
 
 
 def numba_pause() -> str:

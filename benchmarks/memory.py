@@ -87,8 +87,8 @@ def table(title: str, rows: dict[str, list[list[float]]]) -> None:
     for t in (5, 10):
         aim = np.mean(rows[names[0]], axis=0)[t]
         reached = {name: _first(np.mean(rows[name], axis=0) <= aim) for name in names[1:]}
-        said = ", ".join(f"{name} {after}" for name, after in reached.items())
-        print(f"\nAs good as {t} questions without: {said}")
+        counts = ", ".join(f"{name} {after}" for name, after in reached.items())
+        print(f"\nAs good as {t} questions without: {counts}")
     sys.stdout.flush()
 
 
@@ -97,8 +97,8 @@ def _cells(values: Array) -> list[str]:
     return [f"{values[:, t].mean():.3f} ({error[t]:.3f})" for t in MARKS]
 
 
-def _first(there: Array) -> str:
-    return str(int(np.argmax(there))) if there.any() else f"more than {ASKED}"
+def _first(reached: Array) -> str:
+    return str(int(np.argmax(reached))) if reached.any() else f"more than {ASKED}"
 
 
 @dataclass(frozen=True)
@@ -193,25 +193,25 @@ def personas() -> None:
     for name in ("travel64d", "food64d"):
         questions = domains.load(name).questions
         pools = [question.pool(embedder=embedder) for question in questions]
-        told = [persona.description for question in questions for persona in question.personas]
-        wishes = embedder.embed_texts(told)
+        texts = [persona.description for question in questions for persona in question.personas]
+        wishes = embedder.embed_texts(texts)
         rows: dict[str, list[list[float]]] = {"without": [], "own": [], "own and others": []}
         turns = [
-            np.random.default_rng([n, 43]).permutation(len(pools))[:5] for n in range(len(told))
+            np.random.default_rng([n, 43]).permutation(len(pools))[:5] for n in range(len(texts))
         ]
         before = [
-            _earlier([pools[k] for k in turns[n][1:]], wishes[n], n) for n in range(len(told))
+            _earlier([pools[k] for k in turns[n][1:]], wishes[n], n) for n in range(len(texts))
         ]
         rest = [
-            fit(past for m, mine in enumerate(before) if m % 5 != fold for past in mine)
+            fit(past for m, pasts in enumerate(before) if m % 5 != fold for past in pasts)
             for fold in range(5)
         ]
         for n, wish in enumerate(wishes):
             pool = pools[turns[n][0]]
-            mine, worth = tuple(before[n]), pool.features @ wish
+            own_sessions, worth = tuple(before[n]), pool.features @ wish
             memories = {
-                "own": Memory(mine),
-                "own and others": Memory(mine, rest[n % 5].populations),
+                "own": Memory(own_sessions),
+                "own and others": Memory(own_sessions, rest[n % 5].populations),
             }
             rows["without"].append(play(pool, worth, None, n)[1])
             for kind, memory in memories.items():
@@ -243,8 +243,8 @@ def recorded() -> None:
     for group in range(0, PEOPLE, PEOPLE // 4):
         out = names[group : group + PEOPLE // 4]
         memories = {}
-        for name, known in records.items():
-            memories[name] = fit(p for p in past_sessions(known, pool) if p.person not in out)
+        for name, answers in records.items():
+            memories[name] = fit(p for p in past_sessions(answers, pool) if p.person not in out)
         for n in range(group, group + PEOPLE // 4):
             rows["without"].append(play(pool, crowd.utilities[n], None, n)[1])
             for name, memory in memories.items():
@@ -273,8 +273,8 @@ def duration() -> None:
         middle = time.process_time()
         Memory((pasts[0],), memory.populations).prior_for(pool)
         end = time.process_time()
-        taken = f"{middle - start:.1f} s | {1e3 * (end - middle):.0f} ms"
-        print(f"| {people} | {answers} | {dimension} | {taken} |")
+        times = f"{middle - start:.1f} s | {1e3 * (end - middle):.0f} ms"
+        print(f"| {people} | {answers} | {dimension} | {times} |")
 
 
 def _sizes() -> Iterator[tuple[int, int, int]]:

@@ -223,7 +223,7 @@ def draw(modules: Mapping[str, Module]) -> str:
     (wide, high), count = _BOX, max(map(len, rows))
     width = count * (wide + _GAP) + _GAP
     height = (len(rows) + 1) * _ROW
-    places = {
+    centres = {
         name: (
             (width - len(row) * (wide + _GAP) + _GAP) // 2 + k * (wide + _GAP) + wide // 2,
             height - _ROW - r * _ROW - high // 2,
@@ -231,7 +231,7 @@ def draw(modules: Mapping[str, Module]) -> str:
         for r, row in enumerate(rows)
         for k, name in enumerate(row)
     }
-    doors = sorted((a, b) for a, b in DOORS if a in places and b in places)
+    doors = sorted((a, b) for a, b in DOORS if a in centres and b in centres)
     lines = [
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
@@ -243,9 +243,9 @@ def draw(modules: Mapping[str, Module]) -> str:
             'markerHeight="7" orient="auto">'
             f'<path d="M0 0L8 4L0 8z" fill="{_INK}"/></marker></defs>'
         ),
-        *(_curve(places[a], places[b]) for a, b in sorted(_needed(edges))),
-        *(_curve(places[a], places[b], door=True) for a, b in doors),
-        *(_box(name, *place) for name, place in places.items()),
+        *(_curve(centres[a], centres[b]) for a, b in sorted(_needed(edges))),
+        *(_curve(centres[a], centres[b], door=True) for a, b in doors),
+        *(_box(name, *centre) for name, centre in centres.items()),
         (
             f'<rect x="{_GAP}" y="{height - _ROW + 24}" width="{width - 2 * _GAP}" height="{high}" '
             f'rx="4" fill="#dfe3ea"/>'

@@ -48,9 +48,9 @@ def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
 def _row(parameter: Any) -> str:
     names = [*parameter.opts, *parameter.secondary_opts]
     named = any(name.startswith("-") for name in names)
-    shown = ", ".join(f"`{name}`" for name in names) if named else f"`{parameter.name.upper()}`"
+    label = ", ".join(f"`{name}`" for name in names) if named else f"`{parameter.name.upper()}`"
     help_ = (getattr(parameter, "help", None) or "").replace("|", "\\|").replace("\n", " ")
-    return f"| {shown} | {help_} | {_default(parameter)} |"
+    return f"| {label} | {help_} | {_default(parameter)} |"
 
 
 def _default(parameter: Any) -> str:

@@ -28,12 +28,12 @@ def simulated(url: str, people: int, behaviour: Behaviour) -> tuple[Report, list
     design = Design.from_dict(parse_design(template()).to_dict() | changed)
     study = Studies(store).add(design)
     with serving(url) as address:
-        report = run(Crowd(address, design, behaviour, wanted=people, concurrency=200), store)
+        report = run(Crowd(address, design, behaviour, participants=people, concurrency=200), store)
     state = results.status(store, study, time.time())
     found = results.outcomes(store, study)
     store.close()
     print(f"\n{report}\n{results.table(design, found).to_markdown()}")
-    return report, [cell.finished for cell in state.cells], state.shown_left or 0.0
+    return report, [cell.finished for cell in state.cells], state.selection_left or 0.0
 
 
 @pytest.mark.soak

@@ -28,7 +28,9 @@ def check_a_crowd(store_url: str, people: int, drop_out: float) -> None:
     study = Studies(store).add(design)
     behaviour = Behaviour(drop_out=drop_out, lost=0.2, double=0.2, reload=0.1)
     with serving(store_url) as url:
-        crowd = Crowd(url, design, behaviour, wanted=people, concurrency=12, source=source, seed=3)
+        crowd = Crowd(
+            url, design, behaviour, participants=people, concurrency=12, source=source, seed=3
+        )
         report = run(crowd, store)
     state = results.status(store, study, time.time())
     store.close()

@@ -50,8 +50,8 @@ class Person:
         self.path = self.reply.url.path
         return page
 
-    def answer(self, page: Page, told: str = "0", **headers: str) -> Page:
-        fields = page.fields | ({"told": told} if page.options else {})
+    def answer(self, page: Page, response: str = "0", **headers: str) -> Page:
+        fields = page.fields | ({"response": response} if page.options else {})
         return self.post(self.path, fields, **headers)
 
     def finish(self, page: Page) -> Page:
@@ -162,9 +162,9 @@ def test_double_stale_and_contrary_forms(lit: FastAPI) -> None:
     assert person.answer(page, "1") == following  # the first answer stands
     assert person.reply.status_code == 409
     assert "Your first answer counts" in person.reply.text
-    ahead = person.post(person.path, following.fields | {"step": "3", "told": "0"})
+    ahead = person.post(person.path, following.fields | {"step": "3", "response": "0"})
     assert (person.reply.status_code, ahead) == (409, following)
-    person.post(person.path, {"stage": "comparisons", "step": "x", "told": "0"})
+    person.post(person.path, {"stage": "comparisons", "step": "x", "response": "0"})
     assert person.reply.status_code == 422
     assert person.get(person.path) == following
 

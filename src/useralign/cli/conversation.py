@@ -16,7 +16,7 @@ from useralign.cli.growing import grower
 from useralign.cli.interview import Interview
 from useralign.cli.options import emit
 from useralign.cli.pictures import Gallery
-from useralign.cli.saved import Saved, default_place
+from useralign.cli.saved import Saved, default_file
 from useralign.methods import method_for
 from useralign.session import Session, check_options
 from useralign.users import Consistent, LikenessUser, RankedPersona
@@ -96,7 +96,7 @@ class Conversation:
 
     def interview(self, session: Session) -> None:
         """Let the person at the terminal answer, and print the result."""
-        saved = Saved(self.file) if self.file else default_place(session)
+        saved = Saved(self.file) if self.file else default_file(session)
         with self._growing(session, self.console, aside=True) as between:
             self._interview(session, saved, between)
         if self.memory is not None:

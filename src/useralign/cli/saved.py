@@ -57,7 +57,7 @@ class Saved:
             raise FileFormatError(f"{self.path}: the saved session is damaged ({error})") from error
 
 
-def default_place(session: Session) -> Saved:
+def default_file(session: Session) -> Saved:
     """Return where a session is kept when no place is named: a new file, none is overwritten."""
     folder = cache_dir("sessions")
     paths = (folder / f"{session.pool.fingerprint}-{number}.json" for number in count(1))

@@ -66,7 +66,7 @@ def simulate(
                 address,
                 design,
                 behaviour,
-                wanted=participants,
+                participants=participants,
                 concurrency=concurrency,
                 source=source,
                 seed=seed,
@@ -335,7 +335,7 @@ def _print_report(report: Report, store: Store | None, study: Study | None, as_j
         value |= {"status": state.to_dict(), "results": [outcome.to_dict() for outcome in outcomes]}
         finished = [cell.finished for cell in state.cells]
         lines.append(f"Cells: {min(finished)} to {max(finished)} finished.")
-        lines.append(f"Selections on the left: {100 * (state.shown_left or 0):.1f}%.")
+        lines.append(f"Selections on the left: {100 * (state.selection_left or 0):.1f}%.")
         lines += ["", results.table(study.design, outcomes).to_markdown()]
     emit(as_json, value, "\n".join(lines))
 

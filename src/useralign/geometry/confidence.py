@@ -123,16 +123,16 @@ def _root(excess: Callable[[float], float], start: float, tolerance: float) -> f
     Without a change of sign within reach the level is the minimum itself, or tight only to
     rounding, and the last point is the solution as far as it can be computed.
     """
-    here, value, width = start, excess(start), 0.1
+    point, value, width = start, excess(start), 0.1
     step = -1.0 if value > 0 else 1.0
     while True:
-        there = here + step * width
-        if abs(there) > _REACH:
-            return here
-        reached = excess(there)
+        following = point + step * width
+        if abs(following) > _REACH:
+            return point
+        reached = excess(following)
         if (reached > 0) != (value > 0):
-            return _between(excess, (there, reached), (here, value), tolerance)
-        here, value, width = there, reached, 3.0 * width
+            return _between(excess, (following, reached), (point, value), tolerance)
+        point, value, width = following, reached, 3.0 * width
 
 
 def _between(

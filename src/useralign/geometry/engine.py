@@ -211,11 +211,11 @@ class Exact(Engine):
             return np.array([self._limited_value(k, limit) for k in range(len(self.features))])
         if not (self.cone and self.count):
             return self._distances()
-        there = np.arange(len(self.features))
+        remaining = np.arange(len(self.features))
         if self.retired is not None:
-            there = np.flatnonzero(~self.retired)
-        for start in range(0, len(there), 4096):
-            self._project(there[start : start + 4096], 0.0, math.inf)
+            remaining = np.flatnonzero(~self.retired)
+        for start in range(0, len(remaining), 4096):
+            self._project(remaining[start : start + 4096], 0.0, math.inf)
         return np.asarray(self._ceilings * self.norm_bound)
 
     def retire(self, indices: Collection[int]) -> None:

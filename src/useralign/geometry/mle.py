@@ -100,11 +100,11 @@ def _newton(
         target, mu = _ball_step(_model(hessian, hessian @ w - gradient, rows, cone), radius, mu)
         step = target - w
         length = float(np.linalg.norm(step))
-        share, here, slope = 1.0, objective(w), float(gradient @ step)
+        share, current, slope = 1.0, objective(w), float(gradient @ step)
         # Where the loss is flat, rounding hides the step's end: no gain left is the end, too.
-        settled = length <= 1e-8 * radius or -slope <= 1e-15 * (1.0 + abs(here))
+        settled = length <= 1e-8 * radius or -slope <= 1e-15 * (1.0 + abs(current))
         while not settled and length > 1e-3 * radius and share > 1e-10:
-            if objective(w + share * step) <= here + 1e-4 * share * slope:
+            if objective(w + share * step) <= current + 1e-4 * share * slope:
                 break
             share /= 2.0
         w = w + share * step

@@ -155,18 +155,18 @@ def equal_start(domain: str, cells: Cells) -> Iterator[Verdict]:
 def fixed_costs(domain: str, cells: Cells) -> Iterator[Verdict]:
     """At epsilon = 3 = S nothing is asked; at epsilon = 2 exactly one question is."""
     for method in ("useralign", "useralign_loss"):
-        for epsilon, wanted in ((3.0, 0), (2.0, 1)):
+        for epsilon, expected in ((3.0, 0), (2.0, 1)):
             ended = at_threshold(cells, method, epsilon)
             if ended is None:
                 continue
             cost, runs = ended[1], select(cells, method=method, mode="epsilon")
-            late = sum(at_epsilon(cell, epsilon).t > wanted for cell in runs)
+            late = sum(at_epsilon(cell, epsilon).t > expected for cell in runs)
             yield Verdict(
-                f"{NAMES[method]} at ε = {epsilon:g} has a cost of {wanted:.2f}",
+                f"{NAMES[method]} at ε = {epsilon:g} has a cost of {expected:.2f}",
                 domain,
-                abs(cost.mean - wanted) < _WHOLE,
+                abs(cost.mean - expected) < _WHOLE,
                 f"{cost.mean:.2f} ({cost.sem:.2f})",
-                f"{wanted:.2f} (0.00)",
+                f"{expected:.2f} (0.00)",
                 _first_bound(epsilon, late, len(runs), at_once=method == "useralign"),
             )
 

@@ -254,16 +254,16 @@ def trace(
         viable = tuple(candidate.index for candidate in session.viable)
         return Step(session.cost, session.best.index, None, None, session.bound, viable, region)
 
-    def wanted() -> bool:
+    def is_selected() -> bool:
         return keep is None or session.cost in keep
 
-    steps, current = [], step() if wanted() else None
+    steps, current = [], step() if is_selected() else None
     for answer in simulate(session, user):
         if current is not None:
             steps.append(replace(current, challenger=answer.second, winner=answer.winner))
         differences = [pool.features[won] - pool.features[lost] for won, lost in answer.wins]
         rows = np.vstack([rows, *differences])
-        current = step() if wanted() else None
+        current = step() if is_selected() else None
     return [*steps, current or step()]
 
 

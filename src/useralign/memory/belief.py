@@ -152,16 +152,16 @@ def _observations(
     own_index: dict[str, int] = {}
     none = len(number)
     for session, past in enumerate(pasts):
-        here = session, questions[past.question]
+        group = session, questions[past.question]
         index = [number.get(key, none) for key in past.keys]
         own = [own_index.setdefault(key, len(own_index)) for key in past.keys]
         answers: list[Observation] = []
         for pairs, limits in ((past.wins, (0.0, np.inf)), (past.ties, (-TIE, TIE))):
             for a, b in pairs:
                 row = past.features[a] - past.features[b]
-                answers.append((row, (index[a], index[b], *here, own[a], own[b]), limits))
+                answers.append((row, (index[a], index[b], *group, own[a], own[b]), limits))
         for k in past.dislikes:
-            indices = (index[k], none, *here, own[k], -1)
+            indices = (index[k], none, *group, own[k], -1)
             answers.append((past.features[k], indices, (-np.inf, 0.0)))
         observations += answers[:: -(-len(answers) // MOST) or 1]  # a very long session is thinned
     return observations[-MOST:]

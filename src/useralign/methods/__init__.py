@@ -41,11 +41,11 @@ def method_for(method: str | Method, **options: Any) -> Method:
     if not isinstance(method, str):
         raise OptionError(f"method must be a name or a Method, got {type(method).__name__}")
     factory = registry.load("methods", method)
-    taken = list(inspect.signature(factory).parameters)
-    if unknown := sorted(set(options) - set(taken)):
+    parameters = list(inspect.signature(factory).parameters)
+    if unknown := sorted(set(options) - set(parameters)):
         raise OptionError(
             f"method {method!r} takes no option {unknown[0]!r}; it takes "
-            + (", ".join(taken) or "none")
+            + (", ".join(parameters) or "none")
         )
-    made: Method = factory(**options)
-    return made
+    built: Method = factory(**options)
+    return built

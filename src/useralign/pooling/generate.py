@@ -513,20 +513,20 @@ class _Generation:
         ModelAnswerError
             If there are none in the reply.
         """
-        wanted = self.recipe.by_interest - len(self._interests)
+        missing = self.recipe.by_interest - len(self._interests)
         request = TextRequest(
-            prompt=prompts.interests(self.question, wanted, self._interests),
+            prompt=prompts.interests(self.question, missing, self._interests),
             system=prompts.REASONING,
             temperature=self.recipe.interest_temperature,
-            max_tokens=100 + 40 * wanted,
+            max_tokens=100 + 40 * missing,
             seed=seed_of(self.recipe.seed, name),
             min_p=self.recipe.min_p,
-            schema=prompts.interests_schema(wanted),
+            schema=prompts.interests_schema(missing),
         )
         reply = await self.client.text("interests", name, request)
         old = [words(interest) for interest in self._interests]
         new = [item for item in parse_interests(reply.text) if words(item) not in old]
-        return new[:wanted]
+        return new[:missing]
 
     def _report(self, kind: Any, candidate: Candidate | None = None, note: str = "") -> None:
         if self.progress is not None:

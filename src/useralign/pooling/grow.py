@@ -438,16 +438,16 @@ class Growth:
     async def proposal(self, snapshot: Snapshot, progress: Progress | None = None) -> Proposal:
         """Return what `propose` returns: the coroutine for a caller that has an event loop."""
         pool = snapshot.pool
-        wanted = min(self.batch, self._room(pool))
+        count = min(self.batch, self._room(pool))
         nothing = Proposal((), np.empty((0, pool.dimension)), key=snapshot.key)
-        if wanted <= 0:
+        if count <= 0:
             return replace(nothing, problem="the pool has grown as far as it may")
         try:
             self.check(pool)
-            return await self._run_round(snapshot, wanted, progress)
+            return await self._run_round(snapshot, count, progress)
         except (UseralignError, OSError) as error:
             if progress is not None:
-                progress(Event("done", 0, wanted, note=str(error)))
+                progress(Event("done", 0, count, note=str(error)))
             return replace(nothing, problem=str(error))
 
     def join(self, session: Session, proposal: Proposal) -> Grown:
@@ -482,7 +482,7 @@ class Growth:
         return Grown(joined, rejected, proposal.usage, problem)
 
     async def _run_round(
-        self, snapshot: Snapshot, wanted: int, progress: Progress | None
+        self, snapshot: Snapshot, count: int, progress: Progress | None
     ) -> Proposal:
         pool, recipe = snapshot.pool, self._recipe_for(snapshot.pool)
         header = {
@@ -498,7 +498,7 @@ class Growth:
             client = MeteredClient(self.generator, self.generator, journal, ledger)
             features = self._features_for(pool, recipe)
             round_ = _Round(
-                snapshot, wanted, self.attempts, self.seed, recipe, client, features, progress
+                snapshot, count, self.attempts, self.seed, recipe, client, features, progress
             )
             rows = await round_.run()
             problem = round_.problem
@@ -736,11 +736,11 @@ def _is_picture(candidate: Candidate) -> bool:
 
 def _named(candidates: Sequence[Candidate], session: Session) -> list[Candidate]:
     """Return new candidates with free ids, and the step at which they join."""
-    taken = {candidate.label for candidate in session.pool}
+    labels = {candidate.label for candidate in session.pool}
     named, number = list[Candidate](), 0
     for candidate in candidates:
         number += 1
-        while f"grown{number}" in taken:
+        while f"grown{number}" in labels:
             number += 1
         meta = {**candidate.meta, "step": session.cost}
         named.append(replace(candidate, id=f"grown{number}", meta=meta))

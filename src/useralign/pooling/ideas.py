@@ -164,10 +164,10 @@ def differing(question: str, opposite: str) -> list[Circumstance]:
     matcher = difflib.SequenceMatcher(None, _folded(own), _folded(other), autojunk=False)
     circumstances = []
     for kind, first, end, first_other, end_other in matcher.get_opcodes():
-        here, there = _content(own[first:end]), _content(other[first_other:end_other])
-        if kind == "replace" and here and there:
-            before = question[: here[0].start()].rstrip()
-            circumstances.append(Circumstance(before, here[0].group(), there[0].group()))
+        words, counterparts = _content(own[first:end]), _content(other[first_other:end_other])
+        if kind == "replace" and words and counterparts:
+            before = question[: words[0].start()].rstrip()
+            circumstances.append(Circumstance(before, words[0].group(), counterparts[0].group()))
     return [one for one in circumstances if one.before]
 
 
@@ -312,9 +312,9 @@ class Ideas:
         nearest = (rows @ np.array(used).T).max(axis=1)
         return best[int(nearest.argmin())]
 
-    async def _stock(self, wanted: int) -> None:
+    async def _stock(self, target: int) -> None:
         """Ask for lists until so many ideas fit, or a list brings none that is new."""
-        while (missing := wanted - len(self._left(self._ideas))) > 0 and self._rounds < _ROUNDS:
+        while (missing := target - len(self._left(self._ideas))) > 0 and self._rounds < _ROUNDS:
             self._rounds += 1
             if self._rounds == 1 and self._client.writer.continues:
                 await self._circumstances.detect()

@@ -59,8 +59,8 @@ class Persons:
         if row is not None and now - row.seen < _EVERY:
             return Person(row.id, row.remember, row.share)
         with self._database.writing() as connection:
-            here = persons.c.id == person_id
-            if not connection.execute(update(persons).where(here).values(seen=now)).rowcount:
+            is_person = persons.c.id == person_id
+            if not connection.execute(update(persons).where(is_person).values(seen=now)).rowcount:
                 fresh = {"id": person_id, "created": now, "seen": now}
                 connection.execute(insert(persons).values(**fresh, remember=False, share=False))
         return self.get(person_id)
@@ -68,9 +68,9 @@ class Persons:
     def allow(self, person_id: str, *, remember: bool, share: bool) -> None:
         """Change what someone allows; they must have visited."""
         with self._database.writing() as connection:
-            here = persons.c.id == person_id
+            is_person = persons.c.id == person_id
             values = {"remember": remember, "share": share}
-            connection.execute(update(persons).where(here).values(**values))
+            connection.execute(update(persons).where(is_person).values(**values))
 
     def others_share(self, person_id: str) -> bool:
         """Return whether anybody else lets others profit from their answers."""

@@ -176,7 +176,7 @@ class CellCounts:
     fresh: float = 0.0
 
     @property
-    def taken(self) -> int:
+    def occupied(self) -> int:
         """How many places are taken."""
         return self.finished + self.active
 
@@ -319,8 +319,8 @@ class StudyRecords:
 
     def leave_stage(self, participant_id: str, stage: str, following: str) -> bool:
         """Set the following stage; return whether they still were in the first one."""
-        there = _update(participant_id).where(participants.c.stage == stage)
-        return self._connection.execute(there.values(stage=following)).rowcount == 1
+        query = _update(participant_id).where(participants.c.stage == stage)
+        return self._connection.execute(query.values(stage=following)).rowcount == 1
 
     def enter_stage(self, participant_id: str, stage: str, now: float, **values: Any) -> None:
         """Write that a participant has come to a stage, and other columns with it."""
@@ -386,8 +386,8 @@ class StudyRecords:
 
     def set_matchup(self, participant_id: str, number: int, **values: Any) -> None:
         """Change columns of a matchup."""
-        here = (matchups.c.participant_id == participant_id) & (matchups.c.number == number)
-        self._connection.execute(update(matchups).where(here).values(values))
+        is_matchup = (matchups.c.participant_id == participant_id) & (matchups.c.number == number)
+        self._connection.execute(update(matchups).where(is_matchup).values(values))
 
     # Counts.
 
@@ -414,9 +414,9 @@ class StudyRecords:
 
     def assignments(self, cell: int, now: float, window: float) -> list[Assignment]:
         """Return what those were assigned to who finished or are active in a cell."""
-        taken = participants.c.finished.is_not(None) | (participants.c.seen > now - window)
+        counted = participants.c.finished.is_not(None) | (participants.c.seen > now - window)
         query = select(participants.c.assignment).where(
-            self._members, participants.c.cell == cell, taken
+            self._members, participants.c.cell == cell, counted
         )
         return [Assignment(**data) for data in self._connection.execute(query).scalars()]
 
@@ -443,8 +443,8 @@ class StudyRecords:
             .join_from(matchups, participants)
             .where(self._finished, matchups.c.role != ATTENTION)
         )
-        chosen, side, count = self._connection.execute(query).one()
-        return int(chosen or 0), int(side or 0), count
+        choices, selections, count = self._connection.execute(query).one()
+        return int(choices or 0), int(selections or 0), count
 
     def count_coinciding(self) -> int:
         """Count the finished participants with one candidate in two of the three roles."""

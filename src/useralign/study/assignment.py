@@ -42,9 +42,10 @@ def choose_cell(
         in the cell that is likeliest to have lost some.
     """
     cells = {number: counts.get(number, CellCounts()) for number in range(len(design.cells))}
-    taken = {number: count.taken for number, count in cells.items() if count.taken < design.places}
-    if taken:
-        return _fewest(taken, taken, rng)
+    occupied = {number: count.occupied for number, count in cells.items()}
+    vacant = [number for number, count in occupied.items() if count < design.places]
+    if vacant:
+        return _fewest(vacant, occupied, rng)
     if waiting or sum(count.finished for count in cells.values()) >= design.participants:
         return None
     expected = {number: count.finished + count.fresh for number, count in cells.items()}

@@ -155,7 +155,7 @@ class ParticipantFlow:
                 records.set_recruitment(who.id, arrival.recorded)
         return None if who is None else (own, who)
 
-    def is_known(self, study: Study, arrival: Arrival, token: str) -> bool:
+    def has_place(self, study: Study, arrival: Arrival, token: str) -> bool:
         """Return whether someone has a place already."""
         with studies.reading(self._store, study.slug) as records:
             return _present(records, study, arrival, arrival.token(study) or token) is not None

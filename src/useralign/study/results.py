@@ -66,7 +66,7 @@ class Status:
         The median time that finished participants spent in each stage, and in all.
     left_share : float or None
         How often the left option was chosen in stage 3.
-    shown_left : float or None
+    selection_left : float or None
         How often the selection stood on the left in stage 3.
     coinciding : int
         How many finished participants had the same candidate in two of the three roles.
@@ -78,7 +78,7 @@ class Status:
     cells: list[CellStatus]
     seconds: dict[str, float]
     left_share: float | None
-    shown_left: float | None
+    selection_left: float | None
     coinciding: int
 
     def total(self, name: str) -> int:
@@ -95,7 +95,7 @@ class Status:
             **{name: self.total(name) for name in names},
             "seconds": self.seconds,
             "left_chosen": self.left_share,
-            "selection_left": self.shown_left,
+            "selection_left": self.selection_left,
             "coinciding": self.coinciding,
             "cells": [
                 {**cell.cell._asdict(), **{name: getattr(cell, name) for name in names}}
@@ -134,7 +134,7 @@ def status(store: Store, study: Study, now: float) -> Status:
         cells,
         _median_seconds(times),
         left_share=chosen_left / matchups if matchups else None,
-        shown_left=side_left / matchups if matchups else None,
+        selection_left=side_left / matchups if matchups else None,
         coinciding=coinciding,
     )
 

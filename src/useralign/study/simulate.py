@@ -273,7 +273,10 @@ class Visit:
         fields = dict(page.fields)
         if page.options:
             choice = taste.choose(page.options, self._behaviour, self._rng)
-            fields |= {"told": str(choice), "milliseconds": str(self._rng.randrange(500, 20_000))}
+            fields |= {
+                "response": str(choice),
+                "milliseconds": str(self._rng.randrange(500, 20_000)),
+            }
         begun = time.perf_counter()
         reply = await self._submit(fields)
         self._times.append(time.perf_counter() - begun)
@@ -382,7 +385,7 @@ class Crowd:
         The server's address.
     design : Design
     behaviour : Behaviour
-    wanted : int
+    participants : int
         How many are to finish.
     concurrency : int
         How many are there at once.
@@ -399,7 +402,7 @@ class Crowd:
         design: Design,
         behaviour: Behaviour,
         *,
-        wanted: int,
+        participants: int,
         concurrency: int = 200,
         source: str = "link",
         seed: int = 0,
@@ -407,7 +410,7 @@ class Crowd:
     ) -> None:
         self.design = design
         self._url, self._behaviour = url, behaviour
-        self._wanted, self._concurrency, self._source = wanted, concurrency, source
+        self._participants, self._concurrency, self._source = participants, concurrency, source
         self._rng = Random(seed)  # noqa: S311 - a simulation
         questions = [question for entry in design.domains for question in entry.load_questions()]
         self._tastes = Tastes(questions, behaviour)
@@ -419,7 +422,7 @@ class Crowd:
     async def run(self) -> Report:
         """Let them come, and measure."""
         begun = time.perf_counter()
-        crowd = min(self._concurrency, 2 * self._wanted)
+        crowd = min(self._concurrency, 2 * self._participants)
         async with asyncio.TaskGroup() as group:
             for _ in range(crowd):
                 group.create_task(self._come_and_go())
@@ -438,7 +441,7 @@ class Crowd:
     async def _come_and_go(self) -> None:
         await asyncio.sleep(self._rng.uniform(0.0, 0.01 * self._concurrency))
         pause = _PAUSE
-        while self.finished < self._wanted:
+        while self.finished < self._participants:
             visit = Visit(
                 self._url,
                 self.design.slug,

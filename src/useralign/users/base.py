@@ -83,8 +83,8 @@ class User(ABC):
 
         A user who finds candidates equal, or rejects all of them, overrides this.
         """
-        known = all(self.knows(*pair) for pair in combinations(comparison.candidates, 2))
-        return "choice" if known else "skip"
+        knows_all = all(self.knows(*pair) for pair in combinations(comparison.candidates, 2))
+        return "choice" if knows_all else "skip"
 
     def win_rate(self, candidate: Candidate, baseline: Candidate) -> float:
         """Return p_u[candidate > baseline], the paper's win-rate (section 3)."""

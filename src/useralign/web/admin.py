@@ -90,7 +90,7 @@ def logout(_: Admin) -> Response:
 
 
 @router.get("/studies/{slug}")
-def study(request: Request, _: Admin, flow: Flow, slug: str, said: str = "") -> Response:
+def study(request: Request, _: Admin, flow: Flow, slug: str, note: str = "") -> Response:
     """Show one study: places, times, attention, win-rates, people."""
     about = flow.studies.get(slug)
     store, now = request.app.state.store, request.app.state.settings.now()
@@ -111,7 +111,7 @@ def study(request: Request, _: Admin, flow: Flow, slug: str, said: str = "") -> 
         "recent": recent,
         "formats": list(export.FORMATS),
         "datasets": list(export.COLUMNS),
-        "said": {"forgotten": "The participant was deleted."}.get(said, ""),
+        "notice": {"forgotten": "The participant was deleted."}.get(note, ""),
         "now": now,
     }
     return _page(request, "admin/study.html", values)
@@ -154,7 +154,7 @@ def forget(
 ) -> Response:
     """Delete a participant and all their answers."""
     forget_participant(request.app.state.store, flow.studies.get(slug), name)
-    return RedirectResponse(f"{PATH}/studies/{slug}?said=forgotten", 303)
+    return RedirectResponse(f"{PATH}/studies/{slug}?note=forgotten", 303)
 
 
 def _table(

@@ -52,11 +52,11 @@ def over_time(finished: Sequence[float], status: Status) -> Markup:
     most = max(status.total("wanted"), len(finished))
     goal = bottom - 140 * status.total("wanted") / most
     step = max(1, len(finished) // 300)
-    shown = [*range(0, len(finished), step), len(finished) - 1]
+    indices = [*range(0, len(finished), step), len(finished) - 1]
     points = " ".join(
         f"{left + (_WIDTH - left - 10) * (finished[k] - begin) / (end - begin):.1f},"
         f"{bottom - 140 * (k + 1) / most:.1f}"
-        for k in shown
+        for k in indices
     )
     parts = [
         f'<line class="axis" x1="{left}" x2="{_WIDTH - 10}" y1="{bottom}" y2="{bottom}"/>',

@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse
 from useralign.errors import AnswerError, ConflictError, ModelError, SessionStateError
 from useralign.web import form_answers, start_session, words
 from useralign.web import map as maps
-from useralign.web.identity import Here
+from useralign.web.identity import CurrentVisitor
 from useralign.web.rendering import page, to
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ DONE = {"undo": "Taken back.", "remark": "Thank you, that was taken into account
 
 
 @router.get("")
-def show(request: Request, who: Here, session_id: str, note: str = "") -> Response:
+def show(request: Request, who: CurrentVisitor, session_id: str, note: str = "") -> Response:
     """Show the comparison that is due, or the answer."""
     return _show(request, request.app.state.live.open(session_id, who.owner), DONE.get(note, ""))
 
@@ -43,7 +43,7 @@ def show(request: Request, who: Here, session_id: str, note: str = "") -> Respon
 @router.post("")
 def answer(
     request: Request,
-    who: Here,
+    who: CurrentVisitor,
     session_id: str,
     *,
     step: Annotated[int, Form()],
@@ -79,7 +79,7 @@ def answer(
 
 
 @router.post("/again")
-def again(request: Request, who: Here, session_id: str) -> Response:
+def again(request: Request, who: CurrentVisitor, session_id: str) -> Response:
     """Start over with the same answers, from another beginning."""
     state = request.app.state
     state.limits.asks.take(state.limits.visitor(request))
@@ -90,7 +90,7 @@ def again(request: Request, who: Here, session_id: str) -> Response:
 
 
 @router.post("/delete")
-def delete(request: Request, who: Here, session_id: str) -> Response:
+def delete(request: Request, who: CurrentVisitor, session_id: str) -> Response:
     """Delete the session."""
     request.app.state.live.forget(session_id, who.owner)
     request.app.state.store.rinse()
@@ -98,7 +98,7 @@ def delete(request: Request, who: Here, session_id: str) -> Response:
 
 
 @router.get("/answer.txt")
-def download(request: Request, who: Here, session_id: str) -> Response:
+def download(request: Request, who: CurrentVisitor, session_id: str) -> Response:
     """Return the answer as a file, whole."""
     session: Session = request.app.state.live.session(session_id, who.owner)
     text = f"{session.pool.question}\n\n{session.best.text}\n"

@@ -122,7 +122,7 @@ async def _protected(request: Request) -> Visitor:
     return who
 
 
-Here = Annotated[Visitor, Depends(_protected)]
+CurrentVisitor = Annotated[Visitor, Depends(_protected)]
 
 
 def _caller(request: Request, _: Annotated[object, Depends(_scheme)]) -> str:

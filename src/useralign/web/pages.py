@@ -14,7 +14,7 @@ from useralign.memory.from_store import memory_of
 from useralign.models.weights import DEFAULT_TEXT_MODEL
 from useralign.pooling import PoolRequest, check_question, find_pool
 from useralign.web import start_session
-from useralign.web.identity import COOKIE, Here
+from useralign.web.identity import COOKIE, CurrentVisitor
 from useralign.web.rendering import brief, page, to
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ CLOSED = "Here, the questions below can be answered. New answers are not made fo
 
 
 @router.get("/")
-def start(request: Request, who: Here) -> Response:
+def start(request: Request, who: CurrentVisitor) -> Response:
     """Show the question box, the examples, and what was left unfinished."""
     return show_start(request, who.owner)
 
@@ -53,7 +53,7 @@ def start(request: Request, who: Here) -> Response:
 @router.post("/ask")
 def ask(
     request: Request,
-    who: Here,
+    who: CurrentVisitor,
     *,
     question: Annotated[str, Form()] = "",
     kind: Annotated[str, Form(pattern="^(text|image)$")] = "text",
@@ -78,10 +78,10 @@ def ask(
         "seed": None,
     }
     try:
-        wanted = _wanted(question, kind, model)
-        ready = find_pool(wanted) if wanted.accepts_existing else None
+        pool_request = _parse_request(question, kind, model)
+        ready = find_pool(pool_request) if pool_request.accepts_existing else None
         if ready is None:
-            _check_makable(wanted, allowed=state.settings.visitors_may_make)
+            _check_makable(pool_request, allowed=state.settings.visitors_may_make)
     except (OptionError, ModelUnavailableError) as error:
         return show_start(request, who.owner, trouble=str(error), question=question, status=422)
     state.store.persons.visit(who.owner, state.settings.now())
@@ -89,12 +89,12 @@ def ask(
         pool_id = state.store.pools.add(ready[0], None if ready[1] else who.owner)
         screen = start_session.begin(state.store, state.live, pool_id, who.owner, begin)
         return to(request, f"/s/{screen.session_id}")
-    job = {"question": wanted.question, "kind": wanted.kind, "model": wanted.model, "begin": begin}
-    return to(request, f"/making/{state.pool_jobs.start(who.owner, job)}")
+    job = {name: getattr(pool_request, name) for name in ("question", "kind", "model")}
+    return to(request, f"/making/{state.pool_jobs.start(who.owner, job | {'begin': begin})}")
 
 
 @router.get("/making/{making_id}")
-def making(request: Request, who: Here, making_id: str) -> Response:
+def making(request: Request, who: CurrentVisitor, making_id: str) -> Response:
     """Show how far it is; without JavaScript the page comes again by itself."""
     job: PoolJob = request.app.state.pool_jobs.get(making_id, who.owner)
     if job.state == "ready" and job.session_id:
@@ -103,7 +103,7 @@ def making(request: Request, who: Here, making_id: str) -> Response:
 
 
 @router.get("/making/{making_id}/state")
-def making_state(request: Request, who: Here, making_id: str) -> dict[str, Any]:
+def making_state(request: Request, who: CurrentVisitor, making_id: str) -> dict[str, Any]:
     """Return how far it is, for a script."""
     job: PoolJob = request.app.state.pool_jobs.get(making_id, who.owner)
     return {
@@ -117,7 +117,7 @@ def making_state(request: Request, who: Here, making_id: str) -> dict[str, Any]:
 
 
 @router.post("/making/{making_id}/retry")
-def retry(request: Request, who: Here, making_id: str) -> Response:
+def retry(request: Request, who: CurrentVisitor, making_id: str) -> Response:
     """Try again; what the model said so far is not paid for twice."""
     limits = request.app.state.limits
     limits.asks.take(limits.visitor(request))
@@ -126,7 +126,7 @@ def retry(request: Request, who: Here, making_id: str) -> Response:
 
 
 @router.get("/you")
-def you(request: Request, who: Here, done: str = "") -> Response:
+def you(request: Request, who: CurrentVisitor, done: str = "") -> Response:
     """Show what is stored of a person."""
     store = request.app.state.store
     person = store.persons.get(who.owner)
@@ -143,7 +143,7 @@ def you(request: Request, who: Here, done: str = "") -> Response:
 @router.post("/you/allow")
 def allow(
     request: Request,
-    who: Here,
+    who: CurrentVisitor,
     remember: Annotated[bool, Form()] = False,
     share: Annotated[bool, Form()] = False,
 ) -> Response:
@@ -155,7 +155,7 @@ def allow(
 
 
 @router.post("/you/forget")
-def forget(request: Request, who: Here) -> Response:
+def forget(request: Request, who: CurrentVisitor) -> Response:
     """Delete all sessions; memory rests on nothing else."""
     store = request.app.state.store
     store.persons.forget_sessions(who.owner)
@@ -164,7 +164,7 @@ def forget(request: Request, who: Here) -> Response:
 
 
 @router.post("/you/delete")
-def delete(request: Request, who: Here) -> Response:
+def delete(request: Request, who: CurrentVisitor) -> Response:
     """Delete everything, the cookie included."""
     store = request.app.state.store
     store.persons.forget(who.owner)
@@ -214,7 +214,7 @@ def _texts(domain: Domain) -> list[str]:
     return [question.text for question in domain.questions]
 
 
-def _wanted(question: str, kind: str, model: str) -> PoolRequest:
+def _parse_request(question: str, kind: str, model: str) -> PoolRequest:
     """Return what a person wants; a question that ships with its answers has its own kind."""
     if not question.strip():
         raise OptionError("Type a question first, or take one of those below.")
@@ -225,17 +225,18 @@ def _wanted(question: str, kind: str, model: str) -> PoolRequest:
     return PoolRequest(text, images=shipped[0].kind == "image")
 
 
-def _check_makable(wanted: PoolRequest, *, allowed: bool) -> None:
+def _check_makable(pool_request: PoolRequest, *, allowed: bool) -> None:
     """Raise if answers would have to be made and cannot be."""
-    if wanted.accepts_existing and domains.find_question(wanted.question) is not None:
+    if pool_request.accepts_existing and domains.find_question(pool_request.question) is not None:
         return
     if not allowed:
         raise ModelUnavailableError(CLOSED)
     offered = models.available()
-    if wanted.model is not None and wanted.model not in {choice.name for choice in offered}:
+    model = pool_request.model
+    if model is not None and model not in {choice.name for choice in offered}:
         raise OptionError("That model is not at hand here; choose one of those offered.")
-    named = [choice for choice in offered if wanted.model in (None, choice.name)]
-    if not any(wanted.kind in choice.makes for choice in named):
-        what = "draw pictures" if wanted.images else "write answers"
-        which = "That model cannot" if wanted.model else "There is no model here that can"
+    named = [choice for choice in offered if model in (None, choice.name)]
+    if not any(pool_request.kind in choice.makes for choice in named):
+        what = "draw pictures" if pool_request.images else "write answers"
+        which = "That model cannot" if model else "There is no model here that can"
         raise ModelUnavailableError(f"{which} {what}. {NO_MODEL}")

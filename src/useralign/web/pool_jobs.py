@@ -179,23 +179,23 @@ class JobRunner:
 
     def _obtain(self, request: Mapping[str, Any], watch: _Watch) -> tuple[Pool, bool]:
         """Return the pool, and whether it comes with the package and so is everybody's."""
-        wanted = PoolRequest(
+        pool_request = PoolRequest(
             request["question"],
             model=request.get("model"),
             size=request.get("size"),
             images=request.get("kind") == "image",
         )
-        if wanted.accepts_existing and (ready := find_pool(wanted)) is not None:
+        if pool_request.accepts_existing and (ready := find_pool(pool_request)) is not None:
             return ready[0], ready[1] is not None
-        generator = self._settings.generator(wanted.model)
+        generator = self._settings.generator(pool_request.model)
         if generator.name != "local":
             watch.note(f"Asking {generator.model}.")
-            return generate_requested(wanted, generator, watch.see), False
+            return generate_requested(pool_request, generator, watch.see), False
         # One model in memory, and one question at a time: side by side they would both crawl.
         with self._local_turn:
             watch.note(f"Waking {generator.model} on this machine; that takes a moment.")
             generator = self._awake.setdefault(generator.model, generator)
-            return generate_requested(wanted, generator, watch.see), False
+            return generate_requested(pool_request, generator, watch.see), False
 
 
 class _StoppedError(Exception):

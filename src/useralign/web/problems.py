@@ -123,8 +123,8 @@ def describe(error: Exception) -> tuple[int, str, dict[str, str]]:
     """Return the status, a sentence for people, and headers; nothing of our insides."""
     if isinstance(error, HTTPException):
         detail = str(error.detail)
-        said = PLAIN.get(error.status_code, detail) if detail in _FRAMEWORKS else detail
-        return error.status_code, said, dict(error.headers or {})
+        sentence = PLAIN.get(error.status_code, detail) if detail in _FRAMEWORKS else detail
+        return error.status_code, sentence, dict(error.headers or {})
     if isinstance(error, RequestValidationError):
         return 422, _wrong_fields(error), {}
     for kind, status in STATUS:
@@ -155,16 +155,16 @@ def _sentence(text: str) -> str:
 
 
 def _wrong_fields(error: RequestValidationError) -> str:
-    parts = [f"{_place(item)}: {item['msg']}" for item in error.errors()[:5]]
+    parts = [f"{_field_path(item)}: {item['msg']}" for item in error.errors()[:5]]
     return _sentence("; ".join(parts) or "The request is not understood")
 
 
 def _fields(error: Exception) -> dict[str, Any]:
     if not isinstance(error, RequestValidationError):
         return {}
-    rows = [{"field": _place(item), "message": item["msg"]} for item in error.errors()[:20]]
+    rows = [{"field": _field_path(item), "message": item["msg"]} for item in error.errors()[:20]]
     return {"errors": rows}
 
 
-def _place(item: dict[str, Any]) -> str:
+def _field_path(item: dict[str, Any]) -> str:
     return ".".join(str(part) for part in item["loc"] if part != "body") or "body"

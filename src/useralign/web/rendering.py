@@ -152,10 +152,10 @@ def brief(text: str, longest: int = 140) -> str:
 
 def neutral(text: str) -> str:
     """Return a text without control characters and without marks that reorder it."""
-    return "".join(char for char in text[: 2 * LONGEST] if _is_shown(char))
+    return "".join(char for char in text[: 2 * LONGEST] if _is_printable(char))
 
 
-def _is_shown(char: str) -> bool:
+def _is_printable(char: str) -> bool:
     if char in "\n\t" or char in _KEPT_FORMATS:
         return True
     return unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}

@@ -52,7 +52,7 @@ HEADERS = {
 }
 
 
-def from_here(request: Request) -> bool:
+def is_same_origin(request: Request) -> bool:
     """Return whether a request was made by a page of this server, or by no page at all.
 
     Browsers send Origin with every unsafe request and, the newer ones, Sec-Fetch-Site; programs
@@ -140,7 +140,7 @@ class Guard:
             )
         if "\x00" in request.scope["path"]:  # no database takes it
             raise HTTPException(404, "There is no such page.")
-        if request.method not in SAFE_METHODS and not from_here(request):
+        if request.method not in SAFE_METHODS and not is_same_origin(request):
             raise HTTPException(
                 403, "This request came from another site. Open the page here and try again."
             )

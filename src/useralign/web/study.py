@@ -20,6 +20,7 @@ from useralign.study import ParticipantFlow, Study
 from useralign.study.design import MTURK_HOSTS
 from useralign.study.flow import DONE, QUERY
 from useralign.study.recruiting import MTURK, Arrival, arrive, keyed_token, submit_address
+from useralign.web import form_answers
 from useralign.web.identity import visitor
 from useralign.web.problems import describe
 from useralign.web.rendering import environment, keep_visitor
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from useralign.study.flow import View
 
 router = APIRouter(prefix="/study", include_in_schema=False)
-LONGEST_TIME = 24 * 3600 * 1000
 MOVED = "You had answered that one already. Your first answer counts; here is where you are now."
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 # Who shows a task in a frame: the pages of workers, and of requesters who look at it.
@@ -47,7 +47,7 @@ class AnswerForm(BaseModel):
 
     stage: Annotated[str, Field(max_length=20)]
     step: Annotated[int, Field(ge=0, le=10_000)] = 0
-    told: Annotated[int | None, Field(ge=0, le=1)] = None
+    response: Annotated[int | None, Field(ge=0, le=1)] = None
     milliseconds: Annotated[str, Field(max_length=20)] = ""
 
 
@@ -78,8 +78,8 @@ def landing(request: Request, flow: Flow, slug: str) -> Response:
     except UseralignError as error:
         return _problem(request, error)
     token = _token_for(request, study, arrival)
-    known = not arrival.preview and flow.is_known(study, arrival, token)
-    values = {"arrival": arrival, "token": token, "known": known}
+    returning = not arrival.preview and flow.has_place(study, arrival, token)
+    values = {"arrival": arrival, "token": token, "returning": returning}
     return _first_page(request, study, arrival, values)
 
 
@@ -90,10 +90,10 @@ def consent(request: Request, flow: Flow, slug: str, form: Fields) -> Response:
         study = flow.studies.get(slug)
         arrival = arrive(study, form)
         token = _token_in(form, arrival)
-        if form.get("agree") != "yes" and not flow.is_known(study, arrival, token):
-            values = {"arrival": arrival, "token": token, "known": False, "unticked": True}
+        if form.get("agree") != "yes" and not flow.has_place(study, arrival, token):
+            values = {"arrival": arrival, "token": token, "returning": False, "unticked": True}
             return _first_page(request, study, arrival, values, status=422)
-        if arrival.worker is None and not flow.is_known(study, arrival, token):
+        if arrival.worker is None and not flow.has_place(study, arrival, token):
             request.app.state.limits.asks.take(request.app.state.limits.visitor(request))
         entered = flow.enter(study, arrival, token)
     except (UseralignError, HTTPException) as error:
@@ -122,9 +122,9 @@ def answer(
         request.app.state.limits.answers.take(digest(token))
         if form.stage == QUERY:
             flow.begin(slug, token)
-        elif form.told is not None:
-            taken = _milliseconds(form.milliseconds)
-            flow.answer(slug, token, form.stage, form.step, form.told, milliseconds=taken)
+        elif form.response is not None:
+            time = form_answers.milliseconds(form.milliseconds)
+            flow.answer(slug, token, form.stage, form.step, form.response, milliseconds=time)
     except ConflictError:
         return _view(request, flow.look(slug, token), note=MOVED, status=409)
     except (UseralignError, HTTPException) as error:
@@ -197,7 +197,3 @@ def _problem(request: Request, error: Exception) -> Response:
     values = {"path": request.url.path, "status": status, "detail": detail}
     text = environment().get_template("study/problem.html").render(values)
     return HTMLResponse(text, status, headers)
-
-
-def _milliseconds(text: str) -> int | None:
-    return min(int(text), LONGEST_TIME) if re.fullmatch(r"\d{1,12}", text) else None

@@ -99,15 +99,15 @@ def ending(screen: Screen, session: Session) -> str:
     over = not screen.cost and screen.finished in {"bound", "exhausted"}
     if over and (screen.sure is None or len(session.pool) < 2):
         return "There was nothing to choose between."
-    said = REASONS.get(screen.finished or "", "")
+    reason = REASONS.get(screen.finished or "", "")
     if screen.finished == "bound" and session.epsilon:
-        said = "That is as close to your best as you asked for."
+        reason = "That is as close to your best as you asked for."
     elif screen.sure is not None and screen.finished in {"bound", "confident"}:
         enough = screen.sure[0] >= getattr(session.method, "sure", 1.0)
-        said = REASONS["confident"] if enough else ENOUGH
+        reason = REASONS["confident"] if enough else ENOUGH
     elif screen.finished == "bound":
-        return said
-    return f"{said} {_certainty(screen, session)}".strip()
+        return reason
+    return f"{reason} {_certainty(screen, session)}".strip()
 
 
 def _certainty(screen: Screen, session: Session) -> str:

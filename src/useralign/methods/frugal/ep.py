@@ -93,10 +93,10 @@ def propagate(gram: Array, likelihoods: Likelihoods, start: tuple[Array, Array])
         moved = np.abs(cavity_mean + cavity_variance * slope - mean) / np.sqrt(variance)
         if sweep and moved.max() < ENOUGH:
             break
-        wanted, pull = _match(cavity_mean, cavity_variance, slope, bend)
+        new_precision, new_shift = _match(cavity_mean, cavity_variance, slope, bend)
         step = DAMPING if sweep < SWEEPS // 2 else DAMPING / 2
-        precision = precision + step * (wanted - precision)
-        shift = shift + step * (pull - shift)
+        precision = precision + step * (new_precision - precision)
+        shift = shift + step * (new_shift - shift)
     evidence = _evidence(log_mass, (cavity_mean, cavity_variance), (precision, shift), mean)
     return Sites(precision, shift, weights, shrink, evidence - half_log)
 
@@ -148,9 +148,9 @@ def _cavity(mean: Array, variance: Array, precision: Array, shift: Array) -> tup
 
 def _match(mean: Array, variance: Array, slope: Array, bend: Array) -> tuple[Array, Array]:
     """Return the sites that give the tilted moments; a lapse may not make a precision negative."""
-    wanted = np.maximum(-bend / (1.0 + variance * bend), _FLAT)
+    precision = np.maximum(-bend / (1.0 + variance * bend), _FLAT)
     reached = mean + variance * slope
-    return wanted, reached * (1.0 / variance + wanted) - mean / variance
+    return precision, reached * (1.0 / variance + precision) - mean / variance
 
 
 def _evidence(

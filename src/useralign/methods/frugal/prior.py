@@ -75,8 +75,8 @@ class Prior:
 
     def check(self, count: int, dimension: int) -> None:
         """Raise `OptionError` unless the prior fits a pool of `count` by `dimension`."""
-        wanted = {"mean": dimension, "spread": dimension, "factor": dimension, "popularity": count}
-        for key, length in wanted.items():
+        lengths = {"mean": dimension, "spread": dimension, "factor": dimension, "popularity": count}
+        for key, length in lengths.items():
             value = getattr(self, key)
             if value is not None and len(value) != length:
                 raise OptionError(

@@ -30,8 +30,8 @@ def _storable(text: str) -> str:
 
 
 def _not_ours(options: dict[str, Any]) -> dict[str, Any]:
-    if taken := sorted(_OWN_ARGUMENTS & options.keys()):
-        raise ValueError(f"{taken[0]!r} is a field of its own, not an option of the method")
+    if reserved := sorted(_OWN_ARGUMENTS & options.keys()):
+        raise ValueError(f"{reserved[0]!r} is a field of its own, not an option of the method")
     return options
 
 

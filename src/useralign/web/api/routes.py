@@ -54,15 +54,16 @@ def make_a_pool(
     pool = _pool_in(body)
     owner: str | None = caller
     if pool is None:
-        wanted = PoolRequest(
+        pool_request = PoolRequest(
             check_question(body.question),
             model=body.model,
             size=body.size,
             images=body.kind == "image",
         )
-        ready = find_pool(wanted) if wanted.accepts_existing and not wanted.images else None
+        may_exist = pool_request.accepts_existing and not pool_request.images
+        ready = find_pool(pool_request) if may_exist else None
         if ready is None:
-            return _start_job(request, response, caller, wanted)
+            return _start_job(request, response, caller, pool_request)
         pool, shipped = ready
         owner = caller if shipped is None else None
     pool_id = state.store.pools.add(pool, owner)
@@ -78,7 +79,7 @@ def get_a_pool(request: Request, caller: Caller, pool_id: str) -> PoolOut:
 
 @router.get("/makings/{making_id}", tags=["pools"])
 def get_a_making(request: Request, caller: Caller, making_id: str) -> MakingOut:
-    """Tell how far a pool is that a model makes."""
+    """Return how far a pool is that a model makes."""
     return making_out(request.app.state.pool_jobs.get(making_id, caller))
 
 
@@ -91,15 +92,18 @@ def list_models(_: Caller) -> list[ModelOut]:
     ]
 
 
-def _start_job(request: Request, response: Response, caller: str, wanted: PoolRequest) -> MakingOut:
+def _start_job(
+    request: Request, response: Response, caller: str, pool_request: PoolRequest
+) -> MakingOut:
     """Have a model at work on a pool."""
-    if wanted.model is not None and wanted.model not in {c.name for c in models.available()}:
+    model = pool_request.model
+    if model is not None and model not in {choice.name for choice in models.available()}:
         raise OptionError(
-            f"the model {wanted.model!r} is not at hand; GET /api/models lists those that are"
+            f"the model {model!r} is not at hand; GET /api/models lists those that are"
         )
     jobs: JobRunner = request.app.state.pool_jobs
     names = ("question", "kind", "model", "size")
-    job_id = jobs.start(caller, {name: getattr(wanted, name) for name in names})
+    job_id = jobs.start(caller, {name: getattr(pool_request, name) for name in names})
     response.status_code = 202
     response.headers["Location"] = f"/api/makings/{job_id}"
     return making_out(jobs.get(job_id, caller))
@@ -171,7 +175,7 @@ def get_the_comparison(request: Request, caller: Caller, session_id: str) -> Com
 
 @router.post("/sessions/{session_id}/answers", tags=["sessions"])
 def answer(request: Request, caller: Caller, session_id: str, body: NewAnswer) -> ComparisonOut:
-    """Tell what the person did, and get what to show next.
+    """Send what the person did, and get what to show next.
 
     The same answer to the same step again changes nothing and returns the same reply, so it is
     safe to send it until it is answered. A different answer to an answered step is a conflict.
