@@ -218,6 +218,12 @@ def order_of(comparison: Comparison, order: object) -> tuple[int, ...]:
     return indices
 
 
+def losers_to(winner: int, answers: Sequence[Answer]) -> list[int]:
+    """Return the candidates that one was preferred to, each once, the latest first."""
+    wins = [pair for answer in reversed(answers) for pair in answer.wins]
+    return list(dict.fromkeys(worse for better, worse in wins if better == winner))
+
+
 def _indices(comparison: Comparison) -> str:
     *most, last = (str(candidate.index) for candidate in comparison.candidates)
     return f"{', '.join(most)} or {last}"

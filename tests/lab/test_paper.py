@@ -57,7 +57,6 @@ def test_the_other_tables() -> None:
     assert numbers.head_to_head["visual512d", 50] == (87.33, 2.72)
     assert len(numbers.large_pool) == 12
     assert numbers.large_pool["useralign", 20] == (96.67, 1.47)
-    assert numbers.large_pool_size == 1000
     assert [row.total for row in numbers.wall_clock] == [0.1287, 0.8719]
     assert [row.pool_usd for row in numbers.costs] == [0.01, 1.71]
     assert len(numbers.human_study) == 24

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from useralign import Candidate, Comparison, OptionError, Pool, Session, domains
+from useralign import Candidate, Comparison, OptionError, Pool, Session, domains, registry
 from useralign.errors import AnswerError
 from useralign.models import FunctionEmbedder
 from useralign.users import (
@@ -16,7 +16,6 @@ from useralign.users import (
     User,
     converse,
     user_kind,
-    user_kinds,
 )
 from useralign.users.base import check_user
 
@@ -67,7 +66,9 @@ def test_the_check_finds_a_broken_promise(dishes: Pool) -> None:
 
 
 def test_kinds_are_registered() -> None:
-    assert {"btl", "consistent", "judge", "likeness", "persona", "recorded"} <= set(user_kinds())
+    assert {"btl", "consistent", "judge", "likeness", "persona", "recorded"} <= set(
+        registry.names("users")
+    )
     assert user_kind("persona") is RankedPersona
     with pytest.raises(OptionError, match=r"unknown user 'nobody'; known: "):
         user_kind("nobody")

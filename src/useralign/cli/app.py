@@ -1,4 +1,4 @@
-"""All commands under one roof."""
+"""The root command, with all command groups."""
 
 from __future__ import annotations
 

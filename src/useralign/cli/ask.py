@@ -70,7 +70,8 @@ def ask(
     tonight?". Without a terminal a simulated person answers, and the transcript is printed.
     """
     from useralign.cli import keys
-    from useralign.cli.conversation import Conversation, read_session
+    from useralign.cli.conversation import Conversation
+    from useralign.cli.saved import Saved
     from useralign.pooling import PoolRequest
 
     conversation = Conversation(
@@ -87,7 +88,7 @@ def ask(
         _refuse_with_resume({"a question": question, "--pool": pool})
         _refuse_with_resume({"--model": None if grow else model})
         _refuse_with_resume({"--show": show}, "shows as many as before")
-        session, shipped = read_session(resume), None
+        session, shipped = Saved(resume).read(), None
         if simulated and persona is None:  # nobody is there to go on: show how it stands
             conversation.print_result(session, "person", resume)
             return

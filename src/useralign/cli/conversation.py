@@ -31,11 +31,6 @@ if TYPE_CHECKING:
     from useralign.users import User
 
 
-def read_session(path: Path) -> Session:
-    """Load the session that `--save` wrote."""
-    return Saved(path).read()
-
-
 @dataclass(slots=True)
 class Conversation:
     """One run of `useralign ask`.
@@ -89,7 +84,7 @@ class Conversation:
         user, name = _simulated_user(session, question, persona, grow=self.grow)
         console = Console(quiet=self.as_json)
         with self._growing(session, console, aside=False) as between:
-            transcript.hold(session, console, user, name, rank=self.rank, between=between)
+            transcript.run(session, console, user, name, rank=self.rank, between=between)
         if self.file:
             Saved(self.file).write(session, f"simulated: {name}")
         self.print_result(session, f"simulated: {name}", self.file)

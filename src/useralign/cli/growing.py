@@ -70,7 +70,7 @@ class Grower:
         self._threads.shutdown()
 
     def __call__(self) -> bool:
-        """Begin to make new answers if it is time, join those that are ready; tell if any did."""
+        """Start a round of growth if due, and join one that is ready; return whether it did."""
         if self._call is None and self._growth.due(self._session):
             snapshot = self._growth.snapshot(self._session)
             self._call = self._threads.submit(self._growth.propose, snapshot)

@@ -19,7 +19,7 @@ FORMAT = "useralign-saved/1"
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """Where a session is kept.
+    """The file of a session.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Saved:
     path: Path
 
     def write(self, session: Session, answered_by: str = "person") -> None:
-        """Keep the session as it is now, with who answered."""
+        """Write the session as it is now, with who answered."""
         data = {
             "format": FORMAT,
             "answered_by": answered_by,
@@ -39,7 +39,7 @@ class Saved:
         write_json(self.path, data)
 
     def read(self) -> Session:
-        """Return the session that was kept.
+        """Return the session in the file.
 
         Raises
         ------
@@ -58,7 +58,7 @@ class Saved:
 
 
 def default_file(session: Session) -> Saved:
-    """Return where a session is kept when no place is named: a new file, none is overwritten."""
+    """Return a new file in the cache, for a session without `--save`; none is overwritten."""
     folder = cache_dir("sessions")
     paths = (folder / f"{session.pool.fingerprint}-{number}.json" for number in count(1))
     return Saved(next(path for path in paths if not path.exists()))

@@ -12,6 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from useralign.answers import losers_to
 from useralign.geometry.features import principal_plane
 from useralign.pooling import GrowthRecord
 
@@ -182,15 +183,8 @@ def certainty(session: Session) -> str:
 
 def why(session: Session, most: int = 3) -> list[str]:
     """Name the answers that the best one was preferred to, the latest first."""
-    best = session.best.index
-    beaten = [
-        loser
-        for answer in reversed(session.answers)
-        for winner, loser in answer.wins
-        if winner == best
-    ]
-    unique = list(dict.fromkeys(beaten))
-    return [str(session.pool[k]) for k in unique[:most]]
+    losers = losers_to(session.best.index, session.answers)
+    return [str(session.pool[k]) for k in losers[:most]]
 
 
 def money(cost: float | None) -> str:

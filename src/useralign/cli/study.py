@@ -291,7 +291,7 @@ def _design(file: Path | None, participants: int, source: str, window: float | N
 def _server(
     design: Design, database: str | None, url: str | None, workers: int, quiet: bool
 ) -> Iterator[tuple[str, Store | None, Study | None]]:
-    """Give the address of a server: the one named, or our own over a database of its own."""
+    """Yield the address of a server: the one named, or our own over a database of its own."""
     if url is not None:
         yield url, None, None
         return

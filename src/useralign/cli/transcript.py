@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from useralign.users import User
 
 
-def hold(
+def run(
     session: Session,
     console: Console,
     user: User,

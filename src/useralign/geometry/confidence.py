@@ -1,4 +1,4 @@
-"""The largest regret that a confidence set allows, when the loss constraint has a say.
+"""The largest regret that a confidence set allows, when the loss constraint is active.
 
 The loss-based set (Eq. 3) is `{theta : |theta| <= S, L(theta) <= level}`; the practical set (line 4
 of Algorithm 3) also has `A theta >= 0`. For a direction c both support functions are found exactly:

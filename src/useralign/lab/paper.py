@@ -97,7 +97,6 @@ class Paper:
         How often UserAlign at epsilon 0 wins against iidBest at t, in percent.
     large_pool : mapping of (method, t) to Mean
         Win-rates with N = 1,000, in percent.
-    large_pool_size : int
     wall_clock : tuple of WallClock
     costs : tuple of Costs
     human_study : tuple of Human
@@ -106,7 +105,6 @@ class Paper:
     trade_off: Mapping[str, tuple[TradeOff, ...]]
     head_to_head: Mapping[tuple[str, int], Mean]
     large_pool: Mapping[tuple[str, int], Mean]
-    large_pool_size: int
     wall_clock: tuple[WallClock, ...]
     costs: tuple[Costs, ...]
     human_study: tuple[Human, ...]
@@ -125,15 +123,12 @@ class Paper:
 def load() -> Paper:
     """Read the paper's numbers."""
     data = tomllib.loads(DATA.read_text(encoding="utf-8"))
-    large = dict(data["large_pool"])
-    size = large.pop("size")
     return Paper(
         trade_off={
             name: tuple(_trade_off(row) for row in rows) for name, rows in data["trade_off"].items()
         },
         head_to_head=_by_step(data["head_to_head"]),
-        large_pool=_by_step(large),
-        large_pool_size=size,
+        large_pool=_by_step(data["large_pool"]),
         wall_clock=tuple(WallClock(**row) for row in data["wall_clock"]),
         costs=tuple(Costs(**row) for row in data["costs"]),
         human_study=tuple(

@@ -83,7 +83,7 @@ def run_plan(
     engine, folder = engine_for(engine, jobs, scheduler), Path(folder)
     optional = {domain.name for domain in plan.domains if domain.optional}
     refuse_troubles({d: why for d, why in plan.troubles().items() if d not in optional})
-    with alone_in(folder):
+    with lock_folder(folder):
         _claim(folder, plan)
         cells = run_cells(plan.cells(), folder, engine, progress=progress, clock=clock)
         results = Results(plan.name, plan.embedders(), cells)
@@ -98,8 +98,8 @@ def refuse_troubles(troubles: Mapping[str, str]) -> None:
 
 
 @contextlib.contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """Keep other runs out of a folder, which is made when it is not there.
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Lock a folder against other runs; it is made when it is not there.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def run_cells(
     ----------
     cells : sequence of Cell
     folder : Path
-        To be had alone.
+        Locked by the caller.
     engine : Engine
     progress, clock
         As for `run_plan`.

@@ -36,7 +36,7 @@ BUCKETS = 5
 Version = tuple[str, int]  # a session and how many of its steps are answered
 
 
-class StoredSession(NamedTuple):
+class OwnedSession(NamedTuple):
     """A past session of the database, with its owner and the fingerprint of its pool."""
 
     owner: str
@@ -56,7 +56,7 @@ class StoreMemory:
     def __init__(self, store: Store) -> None:
         self._store: Store = proxy(store)
         self._lock = Lock()
-        self._shared: dict[Version, StoredSession] = {}
+        self._shared: dict[Version, OwnedSession] = {}
         self._learnt: dict[tuple[object, ...], tuple[dict[str, int], Population | None]] = {}
 
     def own(self, owner: str) -> Memory:
@@ -82,7 +82,7 @@ class StoreMemory:
         populations = () if population is None else (population,)
         return Memory(own, populations).prior_for(pool, grows=grows)
 
-    def _own(self, owner: str) -> list[StoredSession]:
+    def _own(self, owner: str) -> list[OwnedSession]:
         if not self._store.persons.get(owner).remember:
             return []
         versions = records.own_sessions(self._store, owner, MOST_OWN)
@@ -118,7 +118,7 @@ class StoreMemory:
         return population
 
     @staticmethod
-    def _comparable(sessions: list[StoredSession], pool: Pool) -> tuple[PastSession, ...]:
+    def _comparable(sessions: list[OwnedSession], pool: Pool) -> tuple[PastSession, ...]:
         """Return what is about the same features; without an embedder's name, the same pool."""
         return tuple(
             one.past
@@ -128,7 +128,7 @@ class StoreMemory:
             and (pool.embedder is not None or one.fingerprint == pool.fingerprint)
         )
 
-    def _read(self, session_id: str) -> StoredSession | None:
+    def _read(self, session_id: str) -> OwnedSession | None:
         """Return a session as it is remembered; None if it is gone or cannot be read."""
         record = records.session_answers(self._store, session_id)
         if record is None:
@@ -139,7 +139,7 @@ class StoreMemory:
         except (NotFoundError, FileFormatError):
             return None
         past = PastSession.from_answers(pool, answers, record.owner)
-        return StoredSession(record.owner, pool.fingerprint, past)
+        return OwnedSession(record.owner, pool.fingerprint, past)
 
 
 _memories: WeakKeyDictionary[Store, StoreMemory] = WeakKeyDictionary()

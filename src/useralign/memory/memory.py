@@ -85,7 +85,7 @@ class Population:
         return np.array([worth.get(key, 0.0) for key in keys])
 
     def idle(self) -> Population:
-        """Return it with nothing but how large tastes are, and how they carry over."""
+        """Return it without means and popularity: how large tastes are, and how they carry over."""
         empty = Belief.blank(len(self.belief.mean))
         belief = replace(
             empty, floor=self.belief.floor, own=self.belief.own, carry=self.belief.carry

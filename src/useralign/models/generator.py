@@ -170,7 +170,7 @@ class Generator(ABC):
         raise ModelUnavailableError(f"{self.name} ({self.model}) draws no pictures")
 
     async def release(self) -> None:  # noqa: B027 - as below
-        """Let go of what belongs to this event loop, which is about to end; weights stay."""
+        """Release what belongs to this event loop, which is about to end; weights stay."""
 
     async def aclose(self) -> None:  # noqa: B027 - most have nothing to close
         """Release connections and weights. Calling it twice is harmless."""

@@ -132,7 +132,7 @@ def content_words(text: str) -> frozenset[str]:
     return content or frozenset(stems)
 
 
-class Verdict(NamedTuple):
+class ParsedAnswer(NamedTuple):
     """An answer as it may be shown, and what is wrong with it, if anything.
 
     Parameters
@@ -252,7 +252,7 @@ def parse_answer(
     finish: str = "stop",
     limit: int | None = None,
     least: int = 1,
-) -> Verdict:
+) -> ParsedAnswer:
     """Clean an answer and judge whether it can be a candidate.
 
     Parameters
@@ -270,18 +270,18 @@ def parse_answer(
     """
     text = _without_question(clean_answer(reply), question)
     if not words(text):
-        return Verdict("", "empty")
+        return ParsedAnswer("", "empty")
     if _refuses(text):
-        return Verdict(text, "refusal")
+        return ParsedAnswer(text, "refusal")
     complete = [sentence for sentence in sentences(text)[0] if words(sentence)]
     if not complete:
         if finish == "length" or _DANGLING.search(text.lower()):
-            return Verdict(text, "truncated")
+            return ParsedAnswer(text, "truncated")
         complete = [text]
     answer = _limited(complete, limit)
     if len(words(answer)) < least:
-        return Verdict(answer, "too short")
-    return Verdict(answer, "echo" if _echoes(answer, question, prompt) else None)
+        return ParsedAnswer(answer, "too short")
+    return ParsedAnswer(answer, "echo" if _echoes(answer, question, prompt) else None)
 
 
 def clean_answer(reply: str) -> str:

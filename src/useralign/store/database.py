@@ -79,13 +79,13 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Lend a connection for reading; it sees one state throughout on SQLite."""
+        """Yield a connection for reading; it sees one state throughout on SQLite."""
         with self.engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Lend a connection for one transaction: all of it is written, or nothing."""
+        """Yield a connection for one transaction: all of it is written, or nothing."""
         connect = self.engine.connect
         with (
             self._turn,
@@ -95,7 +95,7 @@ class Database:
             yield connection
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self.engine.dispose()
 
     def wipe(self) -> None:

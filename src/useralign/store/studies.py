@@ -183,21 +183,21 @@ class CellCounts:
 
 @contextmanager
 def reading(store: Store, slug: str) -> Iterator[StudyRecords]:
-    """Lend the records of a study for reading."""
+    """Yield the records of a study for reading."""
     with store.reading() as connection:
         yield StudyRecords(connection, slug)
 
 
 @contextmanager
 def writing(store: Store, slug: str) -> Iterator[StudyRecords]:
-    """Lend the records of a study for one transaction: all of it is written, or nothing."""
+    """Yield the records of a study for one transaction: all of it is written, or nothing."""
     with store.writing() as connection:
         yield StudyRecords(connection, slug)
 
 
 @contextmanager
 def streaming(store: Store, slug: str) -> Iterator[StudyRecords]:
-    """Lend the records of a study for reading more rows than memory should hold at once."""
+    """Yield the records of a study for reading more rows than memory should hold at once."""
     with store.reading() as connection:
         options = {"stream_results": True, "yield_per": CHUNK}
         yield StudyRecords(connection.execution_options(**options), slug)
@@ -262,7 +262,7 @@ class StudyRecords:
         self._connection.execute(update(studies).where(self._study).values(open=value))
 
     def lock(self) -> None:
-        """Have the study alone until the end of the transaction, over all servers.
+        """Lock the study until the end of the transaction, across all servers.
 
         SQLite's writing transactions are alone in any case.
         """
@@ -379,7 +379,7 @@ class StudyRecords:
         ]
 
     def locked_matchups(self, participant_id: str) -> list[Matchup]:
-        """Return the same, and have the participant alone until the end of the transaction."""
+        """Return the same, and lock the participant until the end of the transaction."""
         query = select(participants.c.id).where(participants.c.id == participant_id)
         self._connection.execute(query.with_for_update())
         return self.matchups(participant_id)

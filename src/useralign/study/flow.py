@@ -148,7 +148,7 @@ class ParticipantFlow:
             records.lock()
             who = _present(records, study, arrival, own)
             if who is None and study.open:
-                self._seat(records, study, arrival, digest(own), now)
+                self._add_participant(records, study, arrival, digest(own), now)
                 who = _present(records, study, arrival, own)
             elif who is not None and arrival.recorded not in ({}, who.recruitment):
                 # A task that was returned and accepted again has a new id, which paying needs.
@@ -270,7 +270,7 @@ class ParticipantFlow:
         else:
             raise ConflictError(NOT_DUE)
 
-    def _seat(
+    def _add_participant(
         self, records: StudyRecords, study: Study, arrival: Arrival, identity: str, now: float
     ) -> None:
         """Add a participant if there is a place."""

@@ -184,7 +184,7 @@ class Log:
 
 
 class Visit:
-    """A person on their way.
+    """The visit of one person.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ class Visit:
         self.log = Log()
 
     async def run(self) -> Log:
-        """Go all the way, or leave on it."""
+        """Take part to the end, or drop out on the way."""
         try:
             page = await self._enter()
             if page is not None:
@@ -420,7 +420,7 @@ class Crowd:
         self.finished = 0
 
     async def run(self) -> Report:
-        """Let them come, and measure."""
+        """Run all visits, and return what was measured."""
         begun = time.perf_counter()
         crowd = min(self._concurrency, 2 * self._participants)
         async with asyncio.TaskGroup() as group:

@@ -30,13 +30,7 @@ __all__ = [
     "converse",
     "simulate",
     "user_kind",
-    "user_kinds",
 ]
-
-
-def user_kinds() -> list[str]:
-    """List the registered kinds of users, sorted."""
-    return registry.names("users")
 
 
 def user_kind(name: str) -> type[User]:

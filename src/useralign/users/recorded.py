@@ -301,7 +301,13 @@ def _read_ratings(folder: str | Path, items: Items) -> dict[str, dict[str, float
 
 
 def _each(folder: Path, stem: str, add: Callable[[Mapping[str, Any]], None]) -> int:
-    """Hand over every record of a file, and say where it is when it is not usable."""
+    """Call `add` with every record of a file; return how many there are.
+
+    Raises
+    ------
+    FileFormatError
+        With the line of a record that is not usable.
+    """
     count = 0
     for path, number, record in _records(folder, stem):
         try:

@@ -69,7 +69,7 @@ def studies(request: Request, flow: Flow) -> Response:
 
 @router.post("/login")
 def login(request: Request, secret: Annotated[str, Form(max_length=1000)]) -> Response:
-    """Let in who knows the secret; a few wrong tries a minute, no more."""
+    """Log in with the secret; only a few wrong tries a minute are allowed."""
     state = request.app.state
     if state.settings.secret is None:
         raise HTTPException(403, CLOSED)
@@ -78,12 +78,12 @@ def login(request: Request, secret: Annotated[str, Form(max_length=1000)]) -> Re
     if not _is_secret(state.settings, secret):
         state.limits.tries.take(visitor)
         return _page(request, "admin/login.html", {"closed": "", "wrong": True}, 401)
-    return _let_in(request, RedirectResponse(PATH, 303))
+    return _set_login(request, RedirectResponse(PATH, 303))
 
 
 @router.post("/logout")
 def logout(_: Admin) -> Response:
-    """Take the cookie back."""
+    """Delete the cookie."""
     response = RedirectResponse(PATH, 303)
     response.delete_cookie(COOKIE, path=PATH)
     return response
@@ -189,7 +189,7 @@ def _is_secret(settings: Settings, text: str) -> bool:
     return hmac.compare_digest(sha256(text.encode()).digest(), sha256(secret.encode()).digest())
 
 
-def _let_in(request: Request, response: Response) -> Response:
+def _set_login(request: Request, response: Response) -> Response:
     """Set the cookie that opens the pages."""
     settings: Settings = request.app.state.settings
     until = f"{int(settings.now()) + LASTS}.{secrets.token_urlsafe(16)}"

@@ -1,4 +1,4 @@
-"""The application: all routes under one roof, and the files that pages refer to."""
+"""The application: all its routes, and the files that pages refer to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is there: a browser by its cookie, a program by its key.
+"""Who makes a request: a browser by its cookie, a program by its key.
 
 A cookie or a key is a token; what the rest of the application and the database see is its digest,
 the owner. Pages that must do without cookies (in a frame of a crowd service) carry a token of

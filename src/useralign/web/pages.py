@@ -28,7 +28,7 @@ NO_MODEL = (
     "server again."
 )
 # Offered on the start page, in this order, with a heading.
-SHELVES = (
+EXAMPLE_DOMAINS = (
     ("food64d", "Food"),
     ("travel64d", "Travel"),
     ("visual512d", "Pictures"),
@@ -184,7 +184,7 @@ def show_start(
     return page(
         request,
         "start.html",
-        shelves=shelves(),
+        example_groups=example_groups(),
         few=FEW,
         choices=models.available() if allowed else [],
         missing=NO_MODEL if allowed else CLOSED,
@@ -198,11 +198,11 @@ def show_start(
 
 
 @cache
-def shelves() -> list[dict[str, Any]]:
+def example_groups() -> list[dict[str, Any]]:
     """Return the shipped questions by theme; those that ask for pictures say so."""
     return [
         {"title": title, "kind": _kind(name), "questions": _texts(domains.load(name))}
-        for name, title in SHELVES
+        for name, title in EXAMPLE_DOMAINS
     ]
 
 

@@ -51,7 +51,7 @@ class JobRunner:
         self._lock = threading.Lock()
         self._pulse: threading.Thread | None = None
         self._threads: list[threading.Thread] = []
-        self._awake: dict[str, Generator] = {}
+        self._loaded: dict[str, Generator] = {}
         self._local_turn = threading.Lock()
         self._closing = threading.Event()
 
@@ -126,7 +126,7 @@ class JobRunner:
         return self._store.pool_jobs.take_over(job, now)
 
     def _beat(self) -> None:
-        """Give signs of life for as long as there is something to do."""
+        """Write the time into every running job, now and then, until none is left."""
         while not self._closing.wait(PULSE):
             with self._lock:
                 running = tuple(self._running)
@@ -194,7 +194,7 @@ class JobRunner:
         # One model in memory, and one question at a time: side by side they would both crawl.
         with self._local_turn:
             watch.note(f"Waking {generator.model} on this machine; that takes a moment.")
-            generator = self._awake.setdefault(generator.model, generator)
+            generator = self._loaded.setdefault(generator.model, generator)
             return generate_requested(pool_request, generator, watch.see), False
 
 

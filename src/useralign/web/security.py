@@ -1,4 +1,4 @@
-"""What stands around every request: host, origin, size, headers, and the last net for errors.
+"""Middleware around every request: host, origin, size, headers, and unexpected errors.
 
 The middleware is plain ASGI, so that it sees bodies as they stream in and also covers the replies
 that the framework makes itself.

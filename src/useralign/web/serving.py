@@ -124,14 +124,14 @@ def application() -> FastAPI:
 
 
 class _Server(uvicorn.Server):
-    """A server that tells when it answers."""
+    """A server that calls `ready` once it answers requests."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then tell."""
+        """Start, then call `ready`."""
         await super().startup(sockets)
         if not self.should_exit:
             self._ready()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from useralign.answers import losers_to
+
 if TYPE_CHECKING:
     from useralign.session import Session
     from useralign.store import Screen
@@ -131,11 +133,4 @@ def questions(count: int) -> str:
 
 def beaten(session: Session, most: int = 5) -> list[int]:
     """Return the indices of the answers that the best was preferred to, the latest first."""
-    best = session.best.index
-    losers = [
-        loser
-        for answer in reversed(session.answers)
-        for winner, loser in answer.wins
-        if winner == best
-    ]
-    return list(dict.fromkeys(losers))[:most]
+    return losers_to(session.best.index, session.answers)[:most]

@@ -1,4 +1,4 @@
-"""Whom a method is tried on: a pool, somebody to answer, and what the answers are worth to them.
+"""The cases of a comparison: a pool, a user, and what each candidate is worth to them.
 
 There are three sources. Personas of the shipped domains; synthetic pools with tastes that are known
 exactly, and tastes that features do not explain; and recorded people, whose ratings, or else whose

@@ -49,7 +49,7 @@ from useralign.lab.bench.cases import (
 from useralign.lab.cell import DIGITS, Cell, embedder_of, seed_of, trajectory
 from useralign.lab.dispatch import engine_for
 from useralign.lab.journal import check_conditions, read_timings, step_at, write_results
-from useralign.lab.runner import alone_in, refuse_troubles, run_cells
+from useralign.lab.runner import lock_folder, refuse_troubles, run_cells
 from useralign.methods import list_methods, method_for
 from useralign.session import Session, check_options
 
@@ -400,7 +400,7 @@ def run_contest(
     engine, folder = engine_for(engine, jobs, scheduler), Path(folder)
     troubles = {p: domains.load(p).trouble(e) for p, e in comparison.embedders().items()}
     refuse_troubles({pool: why for pool, why in troubles.items() if why is not None})
-    with alone_in(folder):
+    with lock_folder(folder):
         conditions = comparison.conditions()
         check_conditions(folder / "bench.json", conditions, "comparison")
         cells = run_cells(comparison.cells(), folder, engine, progress=progress)

@@ -133,7 +133,7 @@ def _utility_of_best(
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[Any]:
-    """Give torch with one thread, so that sums have one order, and without its warnings."""
+    """Yield torch with one thread, so that sums have one order, and without its warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch = import_module("torch")

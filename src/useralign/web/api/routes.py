@@ -95,7 +95,7 @@ def list_models(_: Caller) -> list[ModelOut]:
 def _start_job(
     request: Request, response: Response, caller: str, pool_request: PoolRequest
 ) -> MakingOut:
-    """Have a model at work on a pool."""
+    """Start a job in which a model makes a pool."""
     model = pool_request.model
     if model is not None and model not in {choice.name for choice in models.available()}:
         raise OptionError(
