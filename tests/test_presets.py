@@ -59,11 +59,18 @@ def test_numbered_candidates_are_short() -> None:
 def test_it_is_the_frugal_method_with_five_screens_at_most() -> None:
     session = ua.Session.few(texts(10), seed=7)
     assert (session.method.name, session.budget, session.seed) == ("frugal", 5, 7)
-    assert session.method.options()["top"] == 3
+    assert session.method.options()["top"] == 1
     other = ua.Session.few(texts(10), budget=3, sure=0.5)
     assert (other.budget, other.method.options()["sure"]) == (3, 0.5)
     with pytest.raises(ua.OptionError):
         ua.Session.few(texts(10), reask=True)
+
+
+@pytest.mark.parametrize(("count", "top"), [(2, 1), (3, 1), (9, 1), (10, 2), (15, 3), (40, 3)])
+def test_a_small_pool_is_not_over_before_it_begins(count: int, top: int) -> None:
+    session = ua.Session.few(texts(10, count))
+    assert session.method.options()["top"] == top
+    assert session.ask() is not None
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from useralign.pool import Candidate, Pool
 
 SCREENS = 5  # at most, unless the person goes on
-SURE, TOP = 0.85, 3  # by its own cautious count; measured it is right 9 times in 10 or more
+SURE = 0.85  # by its own cautious count; measured it is right 9 times in 10 or more
+TOP = 3  # stop when this sure that the favourite is among the best three,
+SMALL = 5  # but of small pools only among the best fifth
 PICTURES = 9  # per screen; a phone has room for six
 # Words of a typical text up to which so many fit a glance; two of what is longer.
 GLANCE = ((40, 4), (80, 3))
@@ -33,7 +35,7 @@ def few(pool: Pool) -> dict[str, Any]:
     return {
         "method": "frugal",
         "sure": SURE,
-        "top": TOP,
+        "top": max(min(TOP, len(pool) // SMALL), 1),
         "budget": SCREENS,
         "per_screen": per_glance(pool[k] for k in range(min(len(pool), _SAMPLE))),
     }

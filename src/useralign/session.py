@@ -123,8 +123,9 @@ class Session:
         """Start a session for a person in a hurry: a few screens of a few candidates each.
 
         The method `frugal` asks until it is sure enough that its favourite is among the best
-        three, and at most 5 screens; `go_on` asks more. A screen has 4 short texts, 3 longer ones,
-        2 long ones or 9 pictures, by what the pool has (`useralign.presets`).
+        three, or of less than 15 candidates the best fifth, and at most 5 screens; `go_on` asks
+        more. A screen has 4 short texts, 3 longer ones, 2 long ones or 9 pictures, by what the pool
+        has (`useralign.presets`).
 
         Parameters
         ----------
