@@ -69,8 +69,6 @@ class Session:
         budget, whichever is most.
     per_screen : int
         How many candidates a comparison has: 2 to 9, while so many are worth asking about.
-    answers : iterable of Answer
-        Those of an earlier session over the same pool, to be replayed.
     **options
         For the method, when it is given by name: `reask=`, `norm_bound=`, `delta=`, `utilities=`.
 
@@ -95,10 +93,9 @@ class Session:
         *,
         limit: int | None = None,
         per_screen: int = 2,
-        answers: Iterable[Answer] = (),
         **options: Any,
     ) -> None:
-        self._answers = list(answers)
+        self._answers: list[Answer] = options.pop("answers", [])  # those that `resume` replays
         per_screen = options.pop("shown", per_screen)  # the name it had before
         if not isinstance(pool, Pool):
             raise OptionError(f"pool must be a useralign.Pool, got {type(pool).__name__}")
