@@ -60,7 +60,7 @@ def test_two_to_nine_can_be_shown(pool: ua.Pool) -> None:
 def test_no_other_number_can_be_shown(pool: ua.Pool, shown: Any) -> None:
     with pytest.raises(ua.OptionError, match="per_screen must be"):
         ua.Session(pool, per_screen=shown)
-    with pytest.raises(ua.OptionError, match="per_screen must be"):
+    with pytest.raises(ua.OptionError, match="shown must be"):
         ua.Session(pool, shown=shown)
 
 

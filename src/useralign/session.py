@@ -96,12 +96,13 @@ class Session:
         **options: Any,
     ) -> None:
         self._answers: list[Answer] = options.pop("answers", [])  # those that `resume` replays
-        per_screen = options.pop("shown", per_screen)  # the name it had before
+        if "shown" in options:  # the name that per_screen had before
+            per_screen = _checked_count("shown", options.pop("shown"))
         if not isinstance(pool, Pool):
             raise OptionError(f"pool must be a useralign.Pool, got {type(pool).__name__}")
         self.pool = pool
         self.method = method_for(method, **options)
-        checked = check_options(
+        self.epsilon, self.budget, self.per_screen = check_options(
             self.method,
             epsilon=epsilon,
             budget=budget,
@@ -109,7 +110,6 @@ class Session:
             limit=limit,
             per_screen=per_screen,
         )
-        self.epsilon, self.budget, self.per_screen = checked[:3]
         self.limit = self._usual_limit() if limit is None else int(limit)
         self.seed = secrets.randbits(32) if seed is None else int(seed)
         self._comparison: Comparison | None = None  # the one that waits for its answer
@@ -553,15 +553,20 @@ def check_options(
         whole("limit", limit, least=1)
     if seed is not None:
         whole("seed", seed, least=0)
-    count = whole("per_screen", per_screen, least=2)
-    if count > MOST_PER_SCREEN:
-        raise OptionError(f"per_screen must be 2 to {MOST_PER_SCREEN}, got {per_screen}")
+    count = _checked_count("per_screen", per_screen)
     if method.asks and most is None and (epsilon is None or not method.stops):
         raise OptionError(
             f"method {method.name!r} with epsilon={epsilon} has nothing to stop it; "
             "give budget=, the number of questions"
         )
     return threshold, most, count
+
+
+def _checked_count(name: str, value: object) -> int:
+    count = whole(name, value, least=2)
+    if count > MOST_PER_SCREEN:
+        raise OptionError(f"{name} must be 2 to {MOST_PER_SCREEN}, got {value}")
+    return count
 
 
 def _checked_epsilon(epsilon: float | None, norm_bound: float) -> float | None:

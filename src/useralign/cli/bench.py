@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from useralign.cli.options import AsJson, emit
+from useralign.cli.options import AsJson, print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -100,7 +100,7 @@ def compare(
             "groups": [group.to_dict() for group in groups],
             "files": [str(path) for path in files],
         }
-        emit(as_json, value, "")
+        print_json(value)
         return
     _show(groups)
     typer.echo(f"\n{len(files)} files in {out}; all tables are in {out / 'summary.md'}")

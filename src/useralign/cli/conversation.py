@@ -14,7 +14,7 @@ from useralign.cli import keys, memory, screens, transcript
 from useralign.cli.get_pool import get_pool
 from useralign.cli.growing import grower
 from useralign.cli.interview import Interview
-from useralign.cli.options import emit
+from useralign.cli.options import print_json
 from useralign.cli.pictures import Gallery
 from useralign.cli.saved import Saved, default_file
 from useralign.methods import method_for
@@ -102,7 +102,7 @@ class Conversation:
         """Print how the session stands, with where it is saved."""
         if self.as_json:
             extra = {"answered_by": answered_by, "saved": str(path) if path else None}
-            emit(True, outcome(session) | extra, "")
+            print_json(outcome(session) | extra)
         else:
             self.console.print()
             self.console.print(screens.result(session))

@@ -8,7 +8,7 @@ import platform
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from useralign.cli.options import AsJson, emit
+from useralign.cli.options import AsJson, print_json
 
 EXTRAS = {
     "openai": ("openai", "answers from OpenAI and compatible services"),
@@ -149,7 +149,7 @@ def doctor(as_json: AsJson = False) -> None:
     """Show what is here, what is missing, and the command that adds it."""
     rows = findings()
     if as_json:
-        emit(as_json, [asdict(row) for row in rows], "")
+        print_json([asdict(row) for row in rows])
         return
     from rich.console import Console
     from rich.markup import escape

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from useralign.cli.options import AsJson, emit
+from useralign.cli.options import AsJson, emit, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +35,7 @@ def show(file: File, as_json: AsJson = False) -> None:
 
     memory = Memory.load(file)
     if as_json:
-        emit(as_json, summary(memory), "")
+        print_json(summary(memory))
         return
     for number, past in enumerate(memory.own, start=1):
         typer.echo(f"{number:>3}  {_line(past)}")

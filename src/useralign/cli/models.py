@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from useralign.cli.options import AsJson, emit
+from useralign.cli.options import AsJson, emit, print_json
 from useralign.models import weights
 from useralign.models.progress import format_size, show_progress
 
@@ -35,7 +35,7 @@ def list_models(as_json: AsJson = False) -> None:
     """List the models that can be pulled, and those that have been."""
     rows = [_row(entry) for entry in weights.catalogue().values()]
     if as_json:
-        emit(as_json, rows, "")
+        print_json(rows)
         return
     table = Table("name", "kind", "size", "licence", "here", box=None, pad_edge=False)
     for row in rows:

@@ -22,4 +22,12 @@ Care = Annotated[
 
 def emit(as_json: bool, value: Any, text: str) -> None:
     """Print the result of a command: its data as JSON, or the text that a person reads."""
-    typer.echo(json.dumps(value, ensure_ascii=False) if as_json else text)
+    if as_json:
+        print_json(value)
+    else:
+        typer.echo(text)
+
+
+def print_json(value: Any) -> None:
+    """Print the data of a command on one line."""
+    typer.echo(json.dumps(value, ensure_ascii=False))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from useralign.cli.options import AsJson, Care, Embedder, emit
+from useralign.cli.options import AsJson, Care, Embedder, emit, print_json
 
 if TYPE_CHECKING:
     from useralign.pool import Pool
@@ -110,7 +110,7 @@ def show(
     console = Console()
     pool = _existing(what, embedder)
     if as_json:
-        emit(as_json, _facts(pool), "")
+        print_json(_facts(pool))
         return
     console.print(screens.clean(pool.question), style="bold", highlight=False, markup=False)
     console.print(screens.listing(pool))
@@ -145,7 +145,7 @@ def _deliver(pool: Pool, out: Path | None, as_json: bool) -> None:
     if out is not None:
         pool.save(out)
     if as_json:
-        emit(as_json, _facts(pool) | {"file": str(out) if out else None}, "")
+        print_json(_facts(pool) | {"file": str(out) if out else None})
         return
     notes = pool.meta.get("notes") or []
     for note in notes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from useralign.cli.options import AsJson, emit
+from useralign.cli.options import AsJson, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +110,7 @@ def _print_json(work: Reproduction) -> None:
         "tables": [t.to_dict() for part in work.report.sections for t in part.tables],
         "files": [str(path) for path in work.written],
     }
-    emit(True, value, "")
+    print_json(value)
 
 
 def _duration(seconds: float) -> str:

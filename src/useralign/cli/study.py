@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from useralign.cli.options import AsJson, emit
+from useralign.cli.options import AsJson, emit, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -125,7 +125,10 @@ def status(slug: Slug, database: Database = None, as_json: AsJson = False) -> No
 
     with _opened(database, slug) as (store, study):
         state = computed.status(store, study, time.time())
-    emit(as_json, state.to_dict(), _status_text(state))
+    if as_json:
+        print_json(state.to_dict())
+    else:
+        typer.echo(_status_text(state))
 
 
 @app.command()
