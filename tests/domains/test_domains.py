@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from useralign import FileFormatError, OptionError, domains
+from useralign import FileFormatError, OptionError, Pool, domains
 from useralign.domains.questions import read_questions
 
 TEXT_DOMAINS = ["food64d", "travel64d", "dsp64d"]
@@ -78,9 +78,9 @@ def test_food2d_uses_its_axes() -> None:
 
 
 def test_find_question_forgives_case_and_punctuation() -> None:
-    found = domains.find_question("  what should i cook for DINNER tonight")
-    assert found is not None
-    assert (found[0].name, found[1].id) == ("food64d", "food-01")
+    match = domains.find_question("  what should i cook for DINNER tonight")
+    assert match is not None
+    assert (match[0].name, match[1].id) == ("food64d", "food-01")
     assert domains.find_question("What is the meaning of life?") is None
 
 
@@ -118,3 +118,52 @@ def test_domains_made_by_code_load_by_name() -> None:
     large = domains.load("food64d-large")
     assert len(large.questions[0].candidates) == 1000
     assert set(domains.names()) >= {"synthetic2d", "food2d", "food64d", "travel64d", "visual512d"}
+
+
+@pytest.mark.parametrize("base", TEXT_DOMAINS)
+def test_near_duplicates_are_alike_and_ranked_by_the_same_people(base: str) -> None:
+    different, near = domains.load(base), domains.load(f"{base}-near")
+    assert near.name == f"{base}-near"
+    for before, after in zip(different.questions, near.questions, strict=True):
+        assert (after.id, after.text, after.baseline) == (before.id, before.text, before.baseline)
+        assert [c.source for c in after.select()] == ["unbiased"] * 10 + ["interest"] * 10
+        assert [c.interest for c in after.candidates[10:]] == [
+            c.interest for c in before.candidates[20:]
+        ]
+        ids = {str(c.id) for c in after.candidates} | {"baseline"}
+        for persona, other in zip(after.personas, before.personas, strict=True):
+            assert (persona.name, persona.description) == (other.name, other.description)
+            assert set(persona.ranking) == ids
+            assert len(persona.ranking) == len(ids)
+            # The interests' answers say the same as before, so that their order is the same.
+            shared = [i for i in other.ranking if i in ids]
+            assert [i for i in persona.ranking if i in shared] == shared
+    lengths = [_distance(d, slice(0, 10)) for d in (different, near)]
+    assert lengths[1] < 0.42 < lengths[0]
+
+
+def _distance(domain: domains.Domain, part: slice) -> float:
+    """The mean distance between two of some candidates of a pool."""
+    means = []
+    for question in domain.questions:
+        rows = question.pool().features[part]
+        gaps = np.linalg.norm(rows[:, None] - rows[None], axis=2)
+        means.append(gaps.sum() / (len(rows) * (len(rows) - 1)))
+    return float(np.mean(means))
+
+
+def test_answers_embedded_with_their_question_are_closer() -> None:
+    alone, paired = domains.load("food64d"), domains.load("food64d-xy")
+    assert paired.questions[0].personas == alone.questions[0].personas
+    pool = paired.questions[0].pool()
+    assert [c.text for c in pool] == [c.text for c in alone.questions[0].pool()]
+    assert pool.baseline_features is not None
+    assert _distance(paired, slice(None)) < _distance(alone, slice(None)) - 0.05
+    texts = [f"{pool.question} {candidate.text}" for candidate in pool]
+    np.testing.assert_allclose(pool.features, Pool.from_texts("?", texts).features, atol=1e-6)
+
+
+def test_variants_are_for_experiments_alone() -> None:
+    found = domains.find_question("What should I cook for dinner tonight?")
+    assert found is not None
+    assert found[0].name == "food64d"

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.conftest import gaussian_features
-from useralign.geometry import Evidence, Fit, LossLevel, fit
-from useralign.geometry.logistic import LOG2, beta, loss
+from useralign.geometry import AnswerRows, Fit, LossLevel, fit
+from useralign.geometry.mle import LOG2, beta, loss
 
 S = 3.0
 
@@ -29,8 +29,8 @@ def answers(dimension: int, count: int, seed: int, noise: float) -> NDArray[np.f
     return np.array(rows)
 
 
-def evidence_of(rows: NDArray[np.float64]) -> tuple[Evidence, Fit]:
-    evidence = Evidence(rows.shape[1])
+def evidence_of(rows: NDArray[np.float64]) -> tuple[AnswerRows, Fit]:
+    evidence = AnswerRows(rows.shape[1])
     for row in rows:
         evidence.add(row)
     return evidence, fit(evidence.coordinates, S)

@@ -35,22 +35,22 @@ def gradient(rows: np.ndarray, w: np.ndarray) -> np.ndarray:
 def test_first_order_conditions(which: str, t: int, r: int, seed: int, radius: float) -> None:
     rows = random_rows(t, r, seed)
     start = Fit(np.zeros(r), 0.0, 0.0)
-    found = (
+    estimate = (
         fit(rows, radius)
         if which == "compiled"
         else _newton(rows, radius, np.zeros(r), False, start)
     )
-    slope = gradient(rows, found.w)
-    assert np.linalg.norm(found.w) <= radius * (1 + 1e-9)
-    assert found.mu >= 0
-    np.testing.assert_allclose(slope + found.mu * found.w, 0.0, atol=1e-7 * (1 + t))
-    if found.mu > 1e-9:
-        assert np.linalg.norm(found.w) == pytest.approx(radius, rel=1e-9)
+    slope = gradient(rows, estimate.w)
+    assert np.linalg.norm(estimate.w) <= radius * (1 + 1e-9)
+    assert estimate.mu >= 0
+    np.testing.assert_allclose(slope + estimate.mu * estimate.w, 0.0, atol=1e-7 * (1 + t))
+    if estimate.mu > 1e-9:
+        assert np.linalg.norm(estimate.w) == pytest.approx(radius, rel=1e-9)
 
 
 def test_one_answer_points_along_it() -> None:
-    found = fit(np.array([[0.3, 0.4]]), 3.0)
-    np.testing.assert_allclose(found.w, [1.8, 2.4], atol=1e-9)
+    estimate = fit(np.array([[0.3, 0.4]]), 3.0)
+    np.testing.assert_allclose(estimate.w, [1.8, 2.4], atol=1e-9)
 
 
 def test_a_warm_start_changes_nothing() -> None:
@@ -62,9 +62,9 @@ def test_a_warm_start_changes_nothing() -> None:
 
 def test_contradiction_stays_inside_the_ball() -> None:
     rows = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    found = fit(rows, 3.0)
-    np.testing.assert_allclose(found.w, 0.0, atol=1e-9)
-    assert found.mu == 0.0
+    estimate = fit(rows, 3.0)
+    np.testing.assert_allclose(estimate.w, 0.0, atol=1e-9)
+    assert estimate.mu == 0.0
 
 
 @pytest.mark.parametrize("which", KERNELS)
@@ -72,9 +72,9 @@ def test_rows_of_zeros(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two identical candidates compared say nothing, and must do no harm."""
     if which == "numpy":
         monkeypatch.setattr(kernel, "compiled", None)
-    found = fit(np.zeros((3, 2)), 3.0)
-    assert found.loss == pytest.approx(3 * np.log(2.0))
-    np.testing.assert_allclose(found.w, 0.0, atol=1e-9)
+    estimate = fit(np.zeros((3, 2)), 3.0)
+    assert estimate.loss == pytest.approx(3 * np.log(2.0))
+    np.testing.assert_allclose(estimate.w, 0.0, atol=1e-9)
 
 
 def test_cone_keeps_every_answer() -> None:

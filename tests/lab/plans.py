@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from useralign.lab.cell import Cell
-from useralign.lab.dispatch import Engine, Outcome, run_batch
+from useralign.lab.dispatch import CellOutcome, Dispatcher, run_batch
 
 METHODS = """
 [[methods]]
@@ -54,7 +54,7 @@ count = 1
 SLOW = SMALL.replace("seeds = 2", "seeds = 3").replace("30", "70").replace("20", "60")
 
 
-class Here(Engine):
+class Here(Dispatcher):
     """Computes in this process, backwards."""
 
     jobs = 1
@@ -62,7 +62,7 @@ class Here(Engine):
     def __init__(self, stop_after: int = 10**6) -> None:
         self.left = stop_after
 
-    def run(self, batches: Sequence[Sequence[Cell]]) -> Iterator[list[Outcome]]:
+    def run(self, batches: Sequence[Sequence[Cell]]) -> Iterator[list[CellOutcome]]:
         for batch in reversed(batches):
             if self.left == 0:
                 raise KeyboardInterrupt

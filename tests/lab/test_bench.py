@@ -84,14 +84,16 @@ def test_a_cell_is_a_function_of_its_description() -> None:
 def test_a_tournament_of_twenty_is_won_by_the_best() -> None:
     found = cell("tournament", pool="synthetic64d").run()
     assert found["stopped_at"] == 19
-    assert state_at(found, 20).top == 1.0
-    assert state_at(found, 20).regret == 0.0
+    assert state_at(found, 20)["top"] == 1.0
+    assert state_at(found, 20)["regret"] == 0.0
     assert state_at(found, 0) == state_at({**found, "steps": found["steps"][:1]}, 20)
 
 
 def test_the_chance_of_a_tournament_is_the_share_it_has_met() -> None:
     asked = contest(["tournament"], ["synthetic64d"], users=["ranking"], runs=120)
-    hits = np.mean([[state_at(c.run(), t).top for t in (0, 9, 20)] for c in asked.cells()], axis=0)
+    hits = np.mean(
+        [[state_at(c.run(), t)["top"] for t in (0, 9, 20)] for c in asked.cells()], axis=0
+    )
     np.testing.assert_allclose(hits, [1 / 20, 10 / 20, 1.0], atol=0.15)
 
 
@@ -172,7 +174,7 @@ def test_more_can_be_added_to_a_folder(tmp_path: Path) -> None:
 def test_conditions_are_not_mixed(tmp_path: Path, records: str) -> None:
     one = ["random"], ["synthetic2d"]
     run_contest(contest(*one, users=["btl"], runs=1), tmp_path, jobs=1)
-    with pytest.raises(FileFormatError, match="was begun with seed 0, now it is 1"):
+    with pytest.raises(FileFormatError, match="was begun with seed 0, this is 1"):
         run_contest(contest(*one, users=["btl"], runs=1, seed=1), tmp_path, jobs=1)
     run_contest(contest(["random"], runs=1, people=records), tmp_path, jobs=1)
     other = str(population(seed=5).write(tmp_path / "others"))
@@ -193,8 +195,8 @@ def test_tables_say_what_the_cells_say(tmp_path: Path) -> None:
     assert line.method == "useralign"
     assert line.count == 4
     for t in (0, 3, 20):
-        assert line.means["regret"][t].mean == np.mean([state_at(c, t).regret for c in mine])
-    wins = [np.mean([state_at(c, t).win for c in mine]) for t in range(21)]
+        assert line.means["regret"][t].mean == np.mean([state_at(c, t)["regret"] for c in mine])
+    wins = [np.mean([state_at(c, t)["win"] for c in mine]) for t in range(21)]
     assert line.to_level == next((t for t, win in enumerate(wins) if win >= 0.9), None)
     assert groups[0].lines[2].milliseconds is None  # random asks nothing
     assert len(metric_tables(groups)) == 6
@@ -214,7 +216,7 @@ def test_screens_of_several_are_measured(tmp_path: Path) -> None:
     assert few["stopped_at"] <= 5
     assert few["read"][:2] == [0.0, 0.2]  # four of twenty, which have no words
     assert len(few["read"]) == few["stopped_at"] + 1
-    assert state_at(few, 20).words == few["read"][-1]
+    assert state_at(few, 20)["words"] == few["read"][-1]
     assert max(c["stopped_at"] for c in cells if c["method"] == "useralign") <= 10
     groups = summarise(cells, spent, asked)
     end = groups[0].lines[0].end
@@ -264,3 +266,18 @@ def test_names_that_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MissingExtraError, match=r"useralign\[botorch\]"):
         contest(["eubo"])
     assert "eubo" not in usual_methods()
+
+
+def test_personas_may_slip_toss_a_coin_or_find_all_equal() -> None:
+    kinds = ("persona", "slip10", "coin", "indifferent")
+    plan = contest(["few"], ["food64d", "synthetic2d"], users=[*kinds, "btl"], runs=1)
+    cells = plan.cells()
+    by_kind = {kind: [cell for cell in cells if cell.users == kind] for kind in (*kinds, "btl")}
+    assert len({len(by_kind[kind]) for kind in kinds}) == 1
+    assert [cell.pool for cell in by_kind["btl"]] == ["synthetic2d"]
+    assert {cell.pool for cell in cells if cell.users in kinds} == {"food64d"}
+    result = by_kind["indifferent"][0].run()
+    assert result["stop_reason"] in ("indifferent", "budget")
+    assert result["stopped_at"] <= 5
+    kept, coin = (by_kind[kind][0].run() for kind in ("persona", "coin"))
+    assert kept["steps"] != coin["steps"]

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from useralign import Pool, Session, domains
-from useralign.lab.cell import PlanCell, pool_of, seed_of, user_of
+from useralign.lab.cell import PlanCell, pool_of, seed_of, user_of, with_dimension
 from useralign.lab.journal import Step, at, at_epsilon
 from useralign.lab.plan import parse_plan
-from useralign.users import User
+from useralign.users import Erring, User
 
 from .plans import SMALL
 
@@ -119,3 +119,25 @@ def test_a_user_with_a_taste_over_embedded_texts(monkeypatch: pytest.MonkeyPatch
     assert pool.baseline is not None
     assert isinstance(pool, Pool)
     assert 0.0 < user.win_rate(pool[0], pool.baseline) < 1.0
+
+
+def test_a_user_who_slips_is_the_same_user_with_slips() -> None:
+    text = SMALL.replace('kind = "persona"\ncount = 1', 'kind = "persona"\ncount = 1\nslips = 0.2')
+    cells = [c for c in parse_plan(text).cells() if c.user_kind == "persona+0.2"]
+    first = cells[0]
+    user = user_of(first.named(), first.embedder)
+    assert isinstance(user, Erring)
+    assert user.rate == 0.2
+    meant = user_of({**first.named(), "user_kind": "persona"}, first.embedder)
+    pool = first.pool()
+    assert user.worth(pool).tolist() == meant.worth(pool).tolist()
+    assert user.win_rate(pool[0], pool[1]) == meant.win_rate(pool[0], pool[1])
+    for cell in (cells[0], cells[1]):  # to epsilon, and for the budget, which begins alike
+        result, steps = cell.run(), by_hand(cell)
+        assert result["stopped_at"] == steps[-1].t
+        assert [at(result, s.t).best for s in steps] == [s.best for s in steps]
+
+
+def test_the_real_dimension_is_printed() -> None:
+    assert with_dimension("visual512d, users") == "visual512d (384 features here), users"
+    assert with_dimension("food2d and food64d, not moon9d") == "food2d and food64d, not moon9d"

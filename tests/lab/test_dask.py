@@ -11,7 +11,7 @@ import pytest
 from useralign.errors import MissingExtraError, OptionError
 from useralign.lab import dispatch
 from useralign.lab.bench.contest import contest, run_contest
-from useralign.lab.dispatch import engine_for
+from useralign.lab.dispatch import dispatcher_for
 from useralign.lab.plan import parse_plan
 from useralign.lab.runner import run_plan
 
@@ -62,4 +62,4 @@ def test_no_scheduler_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_dask_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'useralign\[dask\]'"):
-        engine_for("dask")
+        dispatcher_for("dask")

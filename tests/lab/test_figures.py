@@ -54,7 +54,7 @@ def test_version_space_pictures(tmp_path: Path) -> None:
     times = dict.fromkeys(trails, (0, 3))
     strip = figures.strip(trails, pool.features, times, user.theta)
     assert len(strip.axes) == 4
-    one = figures.step_figure(trails["useralign"][1], pool.features)
+    one = figures.frame_figure(trails["useralign"][1], pool.features, user.theta)
     assert figures.save(one, tmp_path, "step")[0].exists()
 
 

@@ -3,13 +3,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from useralign import OptionError
 from useralign.lab.journal import at, select
-from useralign.lab.metrics import at_budget, at_threshold, head_to_head, mean_sem
+from useralign.lab.metrics import at_budget, at_threshold, clustered, head_to_head, mean_sem
 from useralign.lab.plan import parse_plan
 
 from .plans import SMALL
@@ -60,15 +61,39 @@ def test_head_to_head_asks_the_user() -> None:
         oracle = select(mine, method="oracle")
         ours = select(mine, method="useralign", mode="epsilon")
         iid = select(mine, method="iidbest")
-        assert head_to_head(oracle, ours, epsilon=None).mean >= 0.5
-        assert head_to_head(iid, iid, 5, epsilon=None) == (0.5, 0.0)
-        one = head_to_head(iid, oracle, epsilon=None, embedders={"food2d": "axes"}).mean
-        assert one + head_to_head(oracle, iid, epsilon=None).mean == pytest.approx(1.0)
-        assert 0.0 <= head_to_head(ours, iid, 5).mean <= 1.0
+        axes = {"food2d": "axes"}
+        assert head_to_head(oracle, ours, 199, axes).mean >= 0.5
+        assert head_to_head(iid, iid, 199, axes) == (0.5, 0.0)
+        one = head_to_head(iid, oracle, 199, axes).mean
+        assert one + head_to_head(oracle, iid, 199, axes).mean == pytest.approx(1.0)
+        assert 0.0 <= head_to_head(ours, iid, 5, axes).mean <= 1.0
 
 
 def test_head_to_head_wants_pairs() -> None:
     with pytest.raises(OptionError, match="no counterpart"):
-        head_to_head([ONE], [cell((0, 3.0, "a", 0.0), until=0, seed=7)])
+        head_to_head([ONE], [cell((0, 3.0, "a", 0.0), until=0, seed=7)], 5, {})
     with pytest.raises(OptionError, match="two cells of one interaction"):
-        head_to_head([ONE], [ONE, TWO])
+        head_to_head([ONE], [ONE, TWO], 5, {})
+
+
+def test_errors_are_clustered_by_question() -> None:
+    cells = [
+        cell((0, 3.0, "a", win), until=0, question=f"q{q}", user=f"p{q}", seed=s)
+        for q, win in enumerate((0.0, 1.0, 1.0))
+        for s in range(4)
+    ]
+    got = clustered(cells, (c["steps"][0]["win"] for c in cells))
+    # The seeds of a question are alike, so that there are three numbers, not twelve.
+    assert got.mean == pytest.approx(2 / 3)
+    assert got.sem == pytest.approx(np.std([0.0, 1.0, 1.0], ddof=1) / np.sqrt(3))
+
+
+def test_with_one_question_users_are_the_clusters() -> None:
+    cells = [
+        cell((0, 3.0, "a", win), until=0, user=f"p{number}", seed=seed)
+        for number, win in enumerate((0.0, 1.0))
+        for seed in range(5)
+    ]
+    assert clustered(cells, (c["steps"][0]["win"] for c in cells)).sem == pytest.approx(0.5)
+    assert np.isnan(clustered(cells[:5], [0.0] * 5).sem)
+    assert np.isnan(clustered([], []).mean)

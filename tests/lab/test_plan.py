@@ -39,6 +39,23 @@ def test_shipped_plans_are_good(name: str) -> None:
     assert methods == {"useralign", "useralign_loss", "iidbest", "random", "oracle"}
 
 
+def test_users_who_slip_have_names_of_their_own() -> None:
+    more = SMALL + '\n[[users]]\nkind = "persona"\ncount = 1\nslips = 0.05\n'
+    plan = parse_plan(more)
+    cells = [cell for cell in plan.cells() if cell.user_kind == "persona+0.05"]
+    name = domains.load("food2d").questions[0].personas[0].name
+    assert cells[0].user == f"{name}+0.05"
+    assert parse_plan(plan.replace(seeds=1).text).cells()[0].key in {c.key for c in plan.cells()}
+    with pytest.raises(FileFormatError, match="slips"):
+        parse_plan(more.replace("0.05", "0.6"))
+
+
+@pytest.mark.parametrize("name", ["beside", "slips"])
+def test_plans_beside_the_main_one_have_its_questions(name: str) -> None:
+    main, other = ({(c.domain, c.question) for c in read_plan(n).cells()} for n in ("main", name))
+    assert main == other
+
+
 def test_main_has_the_papers_size() -> None:
     plan = read_plan("main")
     cells = [c for c in plan.cells() if c.domain == "food64d" and c.method == "random"]
@@ -94,8 +111,8 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
         ("limit = 30", "limits = 30", r"limits: is not a key"),
         ('"food2d"', '"food3d"', r"domains\[0\]: unknown domain 'food3d'"),
         ('"food-02"', '"food-99"', r"domains\[0\]: food2d has no question 'food-99'"),
+        ('kind = "btl"', 'kind = "recorded"', r"users\[1\]: RecordedPerson cannot be used"),
         ('kind = "btl"', 'kind = "ghost"', r"users\[1\]: unknown user 'ghost'"),
-        ('kind = "btl"', 'kind = "judge"', r"users\[1\]: JudgePersona cannot be used in a plan"),
         ('kind = "btl"', 'kind = "persona"', r"users: .*'persona' is there twice"),
         ("count = 1", "count = 7", r"users\[0\]: food-01 has 3 personas, not 7"),
         ('name = "random"', 'name = "dice"', r"methods\[3\]: unknown method 'dice'"),
@@ -131,5 +148,5 @@ def test_a_plan_is_changed_as_data() -> None:
 
 
 def test_no_such_plan(tmp_path: Path) -> None:
-    with pytest.raises(FileFormatError, match=r"cannot be read as a plan .*large-pool, main, "):
+    with pytest.raises(FileFormatError, match=r"cannot be read as a plan .*large-pools, main, "):
         read_plan(tmp_path / "none.toml")

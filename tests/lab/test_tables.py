@@ -138,7 +138,7 @@ def test_large_pool_table() -> None:
 
 def test_claims_hold_on_results_like_the_papers() -> None:
     verdicts = claims.check(results())
-    assert len(verdicts) == 8
+    assert len(verdicts) == 9
     assert [v.claim for v in verdicts if not v.holds] == []
 
 
@@ -194,6 +194,88 @@ def test_cost_claim_is_for_twenty_candidates() -> None:
     assert not any("19 to 22" in claim for claim in _verdicts(cells))
 
 
+def test_claims_are_sorted_by_whether_they_can_fail() -> None:
+    sorts = {v.claim: v.sort for v in claims.check(results())}
+    assert sorts["All four methods are equal at t = 0"] == "definition"
+    assert sorts["UserAlign at ε = 3 has a cost of 0.00"] == "definition"
+    assert sorts["UserAlign_loss does not stop within 199 questions"] == "definition"
+    assert sorts["UserAlign_loss at ε = 2 has a cost of 1.00"] == "open"
+    above = "UserAlign at ε = 0 has a higher win-rate than iidBest at t = 20, 25 and 50"
+    assert sorts[above] == "implied"
+    slips = claims.check_slips(results(user_kind="persona+0.05"))
+    assert {v.claim for v in slips} >= {above}
+    assert {(v.sort, v.where) for v in slips} == {("open", "food64d, users who slip")}
+
+
+def test_early_budgets() -> None:
+    (verdict,) = claims.better_early("food64d", results())
+    assert verdict.holds
+    assert "t = 5: 100.0, ahead by +100.0 of iidBest" in verdict.ours
+    cells = results()
+    for one in cells:
+        if one["method"] == "iidbest":
+            one["steps"][1]["win"] = 1.0
+    (verdict,) = claims.better_early("food64d", cells)
+    assert not verdict.holds
+    assert "over iidBest at t = 5, is +0.0 points" in verdict.why
+
+
+def test_costs_are_compared_with_the_papers() -> None:
+    found = list(claims.costs_like_the_papers("food64d", results(), "food64d", "Measured."))
+    assert [v.holds for v in found] == [False, True, True]  # 20 against 2.19, 11.39 and 15.49
+    assert "9.13 times the paper's. Measured." in found[0].why
+    assert not list(claims.costs_like_the_papers("food2d", results("food2d"), "food2d"))
+
+
+def test_beside_the_win_rates() -> None:
+    cells = results()
+    cells += [
+        cell("tournament", "epsilon", [(0, 3.0, "u01", 0.0), (19, 0.0, "u09", 1.0)], seed=s)
+        for s in range(4)
+    ]
+    built = tables.beside(cells)
+    rows: dict[Any, tuple[Any, ...]] = {row[1]: row for row in built.rows}
+    assert set(rows) == {"UserAlign", "knock-out", "iidBest", "Random", "Oracle"}
+    win5, win10, end, theirs, hit5, hit10, hit, cost = rows["UserAlign"][2:]
+    assert (win5.mean, win10.mean, end.mean, theirs) == (100.0, 100.0, 100.0, Mean(98.67, 0.94))
+    assert (hit5.mean, hit10.mean, hit.mean, cost.mean) == (0.0, 0.0, 100.0, 20.0)
+    assert (rows["knock-out"][2].mean, rows["knock-out"][4].mean) == (0.0, 100.0)
+    assert "never contradict themselves" in built.note
+    slips = tables.beside(results(user_kind="persona+0.05"), kind="persona+0.05")
+    assert slips.name == "beside-slips"
+    assert "slip in 5% of answers" in slips.title
+    assert "never contradict" not in slips.note
+
+
+def test_costs_by_likeness() -> None:
+    cells = results("food64d-near-xy")
+    built = tables.likeness(cells, {"food64d-near-xy": (0.31, 0.38)})
+    rows: list[tuple[Any, ...]] = [row for row in built.rows if row[0] == "food64d"]
+    assert rows[0][:5] == ("food64d", "near-duplicates", "with the question", 0.31, 0.38)
+    assert [cost.mean for cost in rows[0][5:]] == [20.0, 20.0, 20.0]
+    assert [cost.mean for cost in rows[1][5:]] == [2.19, 11.39, 15.49]
+    assert rows[1][1] == "the paper's"
+
+
+def test_a_variant_has_the_papers_numbers_of_its_domain() -> None:
+    built = tables.trade_off(results("food64d-near-xy"), "food64d-near-xy")
+    assert built.rows[8][2] == Mean(98.67, 0.94)
+    assert paper.load().row("food64d-large", "random") is None
+
+
+def test_human_study_is_marked_as_simulated() -> None:
+    built = tables.human_study(results(user_kind="persona+0.05"))
+    rows: dict[Any, tuple[Any, ...]] = {row[:3]: row[3:] for row in built.rows}
+    ours, persona, own = rows["food64d", "UserAlign", 10]
+    assert (ours.mean, persona.mean, own.mean) == (100.0, 89.2, 85.8)
+    assert rows["visual512d", "UserAlign", 20][0] is None
+    assert "not run here, simulated" in built.title
+    (verdict,) = claims.better_with_people(built)
+    assert verdict.holds
+    assert verdict.where == "food64d, simulated people"
+    assert verdict.paper == "82.5 against 71.7 (t = 5), 89.2 against 78.3 (t = 10)"
+
+
 def test_equal_cost_claim() -> None:
     (verdict,) = claims.better_at_equal_cost("food2d, BTL", results("food2d"))
     assert verdict.holds
@@ -202,7 +284,7 @@ def test_equal_cost_claim() -> None:
 
 
 def test_large_pool_claim() -> None:
-    (verdict,) = claims.scales_to_large_pools(results())
+    (verdict,) = claims.scales_to_large_pools(results(), "food64d, N = 1,000")
     assert verdict.holds
     assert "86.67 against 72.00 (t = 5)" in verdict.paper
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from useralign.domains import synthetic
-from useralign.geometry.logistic import softplus
+from useralign.geometry.mle import softplus
 from useralign.lab import versionspace
 from useralign.lab.versionspace import Region, trace
 from useralign.users import Consistent

@@ -30,8 +30,8 @@ def test_the_estimate_minimises_what_it_says(seed: int) -> None:
     draw = np.random.default_rng(seed)
     rows, ties = draw.normal(size=(seed, 4)), draw.normal(size=(seed % 3, 4))
     tilt = draw.normal(size=4)
-    found = estimate(rows, list(ties), tilt, 3.0)
-    assert np.linalg.norm(found) <= 3.0 + 1e-9
+    theta = estimate(rows, list(ties), tilt, 3.0)
+    assert np.linalg.norm(theta) <= 3.0 + 1e-9
     inside = NonlinearConstraint(lambda theta: theta @ theta, -np.inf, 9.0)
     slow = minimize(
         objective,
@@ -41,7 +41,7 @@ def test_the_estimate_minimises_what_it_says(seed: int) -> None:
         method="SLSQP",
         tol=1e-12,
     )
-    assert objective(found, rows, ties, tilt) <= slow.fun + 1e-7
+    assert objective(theta, rows, ties, tilt) <= slow.fun + 1e-7
 
 
 def test_a_remark_alone_is_followed_to_the_edge() -> None:
@@ -50,11 +50,11 @@ def test_a_remark_alone_is_followed_to_the_edge() -> None:
 
 
 def test_equal_alone_says_nothing() -> None:
-    found = estimate(np.zeros((0, 3)), [np.array([1.0, 0.0, 0.0])], None, 3.0)
-    np.testing.assert_allclose(found, 0.0, atol=1e-8)
+    theta = estimate(np.zeros((0, 3)), [np.array([1.0, 0.0, 0.0])], None, 3.0)
+    np.testing.assert_allclose(theta, 0.0, atol=1e-8)
 
 
-def told(engine: Engine, answers: int, seed: int) -> Engine:
+def answer_randomly(engine: Engine, answers: int, seed: int) -> Engine:
     """Tell an engine consistent answers about pairs drawn at random."""
     draw = np.random.default_rng([seed, 1])
     count, dimension = engine.features.shape
@@ -73,7 +73,7 @@ def test_the_challenger_is_right_when_the_strongest_are_barred_or_retired(
     count: int, answers: int, seed: int, cone: bool, data: st.DataObject
 ) -> None:
     features = gaussian_features(count, 5, seed)
-    engine = told(Exact(features, 3.0, 0.05, cone), answers, seed)
+    engine = answer_randomly(Exact(features, 3.0, 0.05, cone), answers, seed)
     incumbent = int(engine.scores().argmax())
     fresh = Exact(features, 3.0, 0.05, cone)
     for row in engine.rows:
@@ -97,7 +97,7 @@ def test_the_challenger_is_right_when_the_strongest_are_barred_or_retired(
 
 def test_retired_candidates_come_back() -> None:
     features = gaussian_features(6, 4, 1)
-    engine = told(Exact(features, 3.0, 0.05, cone=True), 3, 1)
+    engine = answer_randomly(Exact(features, 3.0, 0.05, cone=True), 3, 1)
     before = engine.challenge(0)
     engine.retire({1, 2, 3})
     engine.values(0)

@@ -9,7 +9,7 @@ import useralign as ua
 from tests.conftest import gaussian_features
 from useralign.methods import method_for
 from useralign.methods.conformance import check_method
-from useralign.users import BTL, Consistent, converse
+from useralign.users import BTL, Consistent, RankedPersona, converse
 
 NAMES = ["useralign", "useralign_loss", "iidbest", "random"]
 
@@ -152,3 +152,18 @@ def test_contradicting_answers_never_break_a_session() -> None:
 
 def test_oracle_knows_small_differences(pool: ua.Pool) -> None:
     assert ua.Session(pool, "oracle", utilities=np.arange(12) * 1e-10).best.index == 11
+
+
+def test_recorded_answers_that_teach_nothing_are_not_asked_again() -> None:
+    """One row a thousand times as long as the others: the same pairs are selected for ever."""
+    draw = np.random.default_rng(4)
+    rows = draw.normal(size=(12, 8))
+    rows[3] *= 1e4
+    with pytest.warns(ua.errors.ScalingWarning):
+        pool = ua.Pool("?", None, rows)
+    order = [pool[int(k)].label for k in np.argsort(-(pool.features @ draw.normal(size=8)))]
+    session = ua.Session(pool, "useralign", seed=4)
+    pairs = [frozenset((a.first, a.second)) for a in ua.simulate(session, RankedPersona(order))]
+    assert session.stop_reason in ("bound", "exhausted")
+    assert len(set(pairs)) == len(pairs)
+    assert len(pairs) < 30

@@ -54,8 +54,8 @@ def test_a_tournament_meets_everybody_once() -> None:
         assert session.cost == 11
         assert session.stop_reason == "bound"
         assert session.best.index == user.utilities.argmax()
-        told = list(session.answers)
-        for before, after in itertools.pairwise(told):
+        answers = list(session.answers)
+        for before, after in itertools.pairwise(answers):
             assert before.winner in (after.first, after.second)  # the winner stays
 
 
@@ -91,23 +91,23 @@ def brute(
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.5, 3.0, 20.0]), st.integers(1, 12))
-def test_the_posterior_is_laplaces(seed: int, spread: float, told: int) -> None:
+def test_the_posterior_is_laplaces(seed: int, spread: float, count: int) -> None:
     draw = np.random.default_rng(seed)
     features = gaussian_features(8, 4, seed)
-    answers = [tuple(int(k) for k in draw.choice(8, 2, replace=False)) for _ in range(told)]
-    found = posterior(features, answers, spread)  # type: ignore[arg-type]
-    mean, covariance = brute(features, answers, found.variance)  # type: ignore[arg-type]
-    np.testing.assert_allclose(found.mean, mean, atol=2e-4 * spread)
-    np.testing.assert_allclose(found.covariance(), covariance, atol=1e-3 * spread**2)
+    answers = [tuple(int(k) for k in draw.choice(8, 2, replace=False)) for _ in range(count)]
+    belief = posterior(features, answers, spread)  # type: ignore[arg-type]
+    mean, covariance = brute(features, answers, belief.variance)  # type: ignore[arg-type]
+    np.testing.assert_allclose(belief.mean, mean, atol=2e-4 * spread)
+    np.testing.assert_allclose(belief.covariance(), covariance, atol=1e-3 * spread**2)
 
 
 def test_samples_have_the_posteriors_moments() -> None:
     features = gaussian_features(6, 3, 2)
-    found = posterior(features, [(0, 1), (2, 3), (0, 4), (5, 0)], 3.0)
+    belief = posterior(features, [(0, 1), (2, 3), (0, 4), (5, 0)], 3.0)
     draw = np.random.default_rng(0)
-    samples = np.array([found.sample(draw) for _ in range(20_000)])
-    np.testing.assert_allclose(samples.mean(axis=0), found.mean, atol=0.06)
-    np.testing.assert_allclose(np.cov(samples.T), found.covariance(), atol=0.15)
+    samples = np.array([belief.sample(draw) for _ in range(20_000)])
+    np.testing.assert_allclose(samples.mean(axis=0), belief.mean, atol=0.06)
+    np.testing.assert_allclose(np.cov(samples.T), belief.covariance(), atol=0.15)
 
 
 def test_the_spread_is_that_of_the_prior() -> None:

@@ -100,11 +100,11 @@ def _answers(
     gaps = row[asked[:, 0]] - row[asked[:, 1]]
     close = np.abs(gaps) <= np.quantile(np.abs(gaps), EQUAL)
     wrong = draw.random(len(asked)) < errors
-    found = []
+    choices = []
     for (one, other), gap, equal, slip in zip(asked, gaps, close, wrong, strict=True):
         better = one if (gap > 0) != slip else other
         winner = None if equal else f"i{better}"
-        found.append(
+        choices.append(
             {"person": person, "first": f"i{one}", "second": f"i{other}", "winner": winner}
         )
-    return found
+    return choices

@@ -1,19 +1,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from pathlib import Path
+from itertools import combinations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from useralign import Candidate, Comparison, OptionError, Pool, Session
-from useralign.errors import ModelAnswerError, ModelUnavailableError, SessionStateError
+from useralign.errors import ModelAnswerError, ModelUnavailableError
 from useralign.models import Scripted, TextRequest
 from useralign.users import JudgePersona, converse
 from useralign.users.base import check_user
-from useralign.users.judge import comparison_prompt, read_verdict
+from useralign.users.judge import comparison_prompt, judge_pair, read_verdict
 
 FEATURES = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 0.5]]
 TEXTS = ("a plain potato soup", "a fiery curry", "a bowl of rice", "a hot chilli stew")
@@ -32,31 +31,37 @@ def honest(request: TextRequest) -> str:
     return '{"better": "A"}' if grade[first] > grade[second] else '{"better": "B"}'
 
 
-def judge(answers: Callable[[TextRequest], str] | list[str], **options: object) -> JudgePersona:
-    options = {"cache": False, **options}
-    return JudgePersona("Loves heat.", "What to eat?", Scripted(answers), **options)  # type: ignore[arg-type]
+def ask(model: Scripted, pair: tuple[Candidate, ...], tries: int = 3) -> tuple[str, str]:
+    """Return the verdicts on a pair."""
+    asked = judge_pair("Loves heat.", "What to eat?", model, *pair, tries=tries)
+    return asyncio.run(asked)[0]
+
+
+def judged(pool: Pool, model: Scripted, seed: int = 0) -> JudgePersona:
+    """Return the persona once every pair is judged."""
+    everybody = sorted((*pool, *([pool.baseline] if pool.baseline else [])), key=lambda c: c.text)
+    pairs = list(combinations(everybody, 2))
+    return JudgePersona({(a.text, b.text): ask(model, (a, b)) for a, b in pairs}, seed=seed)
 
 
 @pytest.fixture
 def pool() -> Pool:
-    return Pool("What to eat?", list(TEXTS), FEATURES, "bread")
+    return Pool("What to eat?", list(TEXTS), FEATURES)
 
 
 def test_an_honest_judge(pool: Pool) -> None:
-    with judge(honest) as user:
-        check_user(user, Pool("What to eat?", list(TEXTS), FEATURES))
-        assert converse(Session(pool), user).best.text in ("a fiery curry", "a hot chilli stew")
-        assert user.bias.pairs == 6
-        assert user.bias.undecided == 0
-        assert user.usage.calls == 12
-    user.close()
+    model = Scripted(honest)
+    user = judged(pool, model)
+    assert model.calls == 12
+    check_user(user, pool)
+    assert converse(Session(pool), user).best.text in ("a fiery curry", "a hot chilli stew")
+    assert user.prefers(pool[0], pool[1]) == 0.0
+    assert user.prefers(pool[1], pool[0]) == 1.0
 
 
 def test_both_orders_are_asked_at_temperature_0(pool: Pool) -> None:
     model = Scripted(honest)
-    user = JudgePersona("Loves heat.", "What to eat?", model, cache=False)
-    assert user.prefers(pool[0], pool[1]) == 0.0
-    assert user.prefers(pool[1], pool[0]) == 1.0
+    assert ask(model, (pool[0], pool[1])) == ("B", "A")
     requests = [r for r in model.requests if isinstance(r, TextRequest)]
     assert len(requests) == 2
     assert shown(requests[0]) == shown(requests[1])[::-1]
@@ -64,16 +69,15 @@ def test_both_orders_are_asked_at_temperature_0(pool: Pool) -> None:
     assert all("Loves heat." in r.prompt and "What to eat?" in r.prompt for r in requests)
 
 
-@pytest.mark.parametrize(("letter", "lean"), [("A", 1.0), ("B", -1.0)])
-def test_position_bias_is_counted_and_settled_alike(letter: str, lean: float, pool: Pool) -> None:
-    users = [judge([f'{{"better": "{letter}"}}'], seed=seed) for seed in range(12)]
+@pytest.mark.parametrize("letter", ["A", "B"])
+def test_ties_are_settled_alike(letter: str, pool: Pool) -> None:
+    users = [judged(pool, Scripted([f'{{"better": "{letter}"}}']), seed) for seed in range(12)]
     chosen = []
     for user in users:
         assert user.prefers(pool[0], pool[1]) == 0.5
         one = user.choose(Comparison(pool[0], pool[1], 0, 0.0))
         assert user.choose(Comparison(pool[1], pool[0], 5, 0.0)) == one
         chosen.append(one.index)
-        assert (user.bias.pairs, user.bias.rate, user.bias.lean) == (1, 1.0, lean)
     assert set(chosen) == {0, 1}
     check_user(users[0], pool)
 
@@ -84,16 +88,13 @@ def test_garbage_is_asked_again_and_then_given_up(pool: Pool) -> None:
         1: '{"better": "C"}',
         2: '```json\n{"better": "A"}\n```',
     }
-    patient = judge(lambda request: replies[request.seed or 0])
-    assert patient.prefers(pool[0], pool[1]) == 0.5
-    assert patient.usage.calls == 6
+    model = Scripted(lambda request: replies[request.seed or 0])
+    assert ask(model, (pool[0], pool[1])) == ("A", "A")
+    assert model.calls == 6
     model = Scripted(["no"])
-    hopeless = JudgePersona("x", "y", model, cache=False, tries=2)
     with pytest.raises(ModelAnswerError, match=r"scripted gave no verdict in 2 tries: .*got 'no'"):
-        hopeless.prefers(pool[0], pool[1])
+        ask(model, (pool[0], pool[1]), tries=2)
     assert model.calls == 4
-    assert hopeless.bias.pairs == 0
-    assert hopeless.bias.rate == hopeless.bias.lean == 0.0
 
 
 def test_a_model_that_is_away(pool: Pool) -> None:
@@ -101,38 +102,16 @@ def test_a_model_that_is_away(pool: Pool) -> None:
         raise ModelUnavailableError("no route")
 
     with pytest.raises(ModelUnavailableError, match="no route"):
-        judge(away).prefers(pool[0], pool[1])
-
-
-def test_verdicts_are_kept_on_disk_by_content(tmp_path: Path, pool: Pool) -> None:
-    first = JudgePersona("Loves heat.", "What to eat?", Scripted(honest), cache=tmp_path)
-    expected = first.prefers(pool[0], pool[3])
-    dead = Scripted(["nothing"])
-    again = JudgePersona("Loves heat.", "What to eat?", dead, cache=tmp_path)
-    assert again.prefers(pool[3], pool[0]) == 1.0 - expected
-    assert dead.calls == 0
-    with pytest.raises(ModelAnswerError):
-        JudgePersona("Hates heat.", "What?", dead, cache=tmp_path).prefers(pool[0], pool[3])
-
-
-def test_within_an_event_loop(pool: Pool) -> None:
-    user = judge(honest)
-
-    async def inside() -> float:
-        with pytest.raises(SessionStateError, match=r"await user\.judge"):
-            user.prefers(pool[0], pool[1])
-        return await user.judge(pool[1], pool[0])
-
-    assert asyncio.run(inside()) == 1.0
+        ask(Scripted(away), (pool[0], pool[1]))
 
 
 def test_what_cannot_be_judged(pool: Pool) -> None:
-    user = judge(honest)
+    user = judged(pool, Scripted(honest))
     assert user.prefers(pool[0], Candidate(text=TEXTS[0])) == 0.5
     with pytest.raises(OptionError, match="no text for the judge"):
         user.prefers(pool[0], Candidate(image="a.png"))
-    with pytest.raises(OptionError, match="description is empty"):
-        JudgePersona(" ", "q", Scripted())
+    with pytest.raises(ModelUnavailableError, match="was not judged"):
+        user.prefers(pool[0], Candidate(text="bread"))
 
 
 @given(st.text(), st.sampled_from("AB"), st.text())

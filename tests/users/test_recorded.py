@@ -83,8 +83,8 @@ def test_nobody_is_asked_what_they_did_not_say(people: People, name: str) -> Non
     check_user(person, pool)
     session = converse(Session(pool, seed=1), person)
     assert session.finished
-    told = [a for a in session.answers if a.winner is not None]
-    assert {(min(a.first, a.second), max(a.first, a.second)) for a in told} <= set(
+    choices = [a for a in session.answers if a.winner is not None]
+    assert {(min(a.first, a.second), max(a.first, a.second)) for a in choices} <= set(
         answerable(person, pool)
     )
 
@@ -114,7 +114,7 @@ def test_pools_of_people(people: People, tmp_path: Path) -> None:
     folder = tmp_path / "texts"
     folder.mkdir()
     texts = People.read(write(folder, items=bare, ratings=RATINGS))
-    embedder = FunctionEmbedder(lambda found: np.eye(5)[: len(found)], "eye")
+    embedder = FunctionEmbedder(lambda texts: np.eye(5)[: len(texts)], "eye")
     assert texts.pool(embedder=embedder).features.shape == (4, 5)
 
 

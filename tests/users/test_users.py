@@ -143,8 +143,19 @@ def test_worth_of_a_user_without_utilities_is_wins(dishes: Pool) -> None:
 
 def test_a_user_without_roster_is_not_for_plans() -> None:
     question = domains.load("food2d").questions[0]
-    kind = user_kind("judge")
-    with pytest.raises(OptionError, match="JudgePersona cannot be used in a plan"):
+    kind = user_kind("recorded")
+    with pytest.raises(OptionError, match="RecordedPerson cannot be used in a plan"):
         kind.roster(question, 1)
     with pytest.raises(OptionError, match="cannot be used in a plan"):
         kind.enlist(question, question.pool(), "x", taste=0, seed=0)
+
+
+def test_a_judge_in_a_plan_needs_verdicts() -> None:
+    question = domains.load("food64d").questions[0]
+    kind = user_kind("judge")
+    names = kind.roster(question, 2)
+    assert names == [f"judged-{persona.name}" for persona in question.personas[:2]]
+    with pytest.raises(OptionError, match="has 3 personas, not 4"):
+        kind.roster(question, 4)
+    with pytest.raises(OptionError, match=r"no model has judged for HeatSeekingExplorer.*judge"):
+        kind.enlist(question, question.pool(), names[0], taste=0, seed=0)

@@ -3,6 +3,11 @@
 The 300 answers of food64d, and 700 composed from hand-written dishes, ways of serving and reasons.
 Every answer is rated on six attributes, and people are weights over these, so that each of them
 ranks all answers and the baseline. Nothing is drawn at random: the pool is always the same.
+
+`food64d-large` has one question, and people whose taste is linear in the attributes from which the
+texts were composed. `food64d-large-ten` has ten, and people whose taste is not: they want enough of
+a thing and not the most of it, are content with one of two things, and have something that rules an
+answer out.
 """
 
 from __future__ import annotations
@@ -16,10 +21,12 @@ from useralign.domains.questions import DATA, Domain, Persona, Question, load_fo
 from useralign.pool import Candidate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 NAME = "food64d-large"
+NAME_TEN = "food64d-large-ten"
 SIZE = 1000
+_ENOUGH, _VETO = 0.5, 0.4  # on the scale of ratings, from -1 to 1
 _LOW, _HIGH = 3, 6  # digits up to the one and from the other on count as low and high
 
 Ratings = dict[str, float]
@@ -48,17 +55,45 @@ def domain() -> Domain:
 
 
 @cache
+def domain_of_ten() -> Domain:
+    """Return the domain of food64d's ten questions over the same 1,000 answers.
+
+    Each has three of the people, see `_ideal`.
+    """
+    base, one = load_folder("food64d"), question()
+    data = _data()
+    questions = []
+    for number, source in enumerate(base.questions):
+        code = data["baselines"][source.id]
+        baseline = _rated(source.baseline, "baseline", _four(data, code))
+        people = data["personas"][3 * number : 3 * number + 3]
+        answers = (*one.candidates, baseline)
+        personas = tuple(_persona(item, answers, _ideal) for item in people)
+        name = f"{one.id}-{number + 1:02}"
+        questions.append(
+            Question(name, source.text, baseline, one.candidates, personas, whole=True)
+        )
+    title = f"{base.title}, {SIZE:,} answers to ten questions"
+    return Domain(NAME_TEN, title, "text", base.dimension, tuple(questions))
+
+
+@cache
 def question() -> Question:
     """Build the question with its 1,000 answers and 30 people.
 
     Every candidate's `meta` has its attributes, each in [-1, 1].
     """
-    data = tomllib.loads((DATA / "food64d" / "large.toml").read_text(encoding="utf-8"))
+    data = _data()
     candidates = (*_written(data), *_composed(data))
     first = load_folder("food64d").questions[0].baseline
     baseline = _rated(first, "baseline", _four(data, data["baseline"]))
-    personas = tuple(_persona(item, (*candidates, baseline)) for item in data["personas"])
+    people = data["personas"]
+    personas = tuple(_persona(item, (*candidates, baseline), _linear) for item in people)
     return Question(data["id"], data["text"], baseline, candidates, personas, whole=True)
+
+
+def _data() -> dict[str, Any]:
+    return tomllib.loads((DATA / "food64d" / "large.toml").read_text(encoding="utf-8"))
 
 
 def _written(data: Mapping[str, Any]) -> Iterator[Candidate]:
@@ -103,14 +138,37 @@ def _sentence(frame: str, dish: str, serving: str, reason: str) -> str:
     )
 
 
-def _persona(item: Mapping[str, Any], answers: tuple[Candidate, ...]) -> Persona:
+def _persona(
+    item: Mapping[str, Any],
+    answers: tuple[Candidate, ...],
+    taste: Callable[[Mapping[str, float], Mapping[str, float]], float],
+) -> Persona:
     """Rank all answers by what their attributes are worth; equals by their id."""
-    worth = {
-        str(answer.id): sum(w * answer.meta[name] for name, w in item["weights"].items())
-        for answer in answers
-    }
+    worth = {str(answer.id): taste(item["weights"], answer.meta) for answer in answers}
     ranking = tuple(sorted(worth, key=lambda name: (-worth[name], name)))
     return Persona(item["name"], item["description"], ranking)
+
+
+def _linear(weights: Mapping[str, float], rated: Mapping[str, float]) -> float:
+    return sum(weight * rated[name] for name, weight in weights.items())
+
+
+def _ideal(weights: Mapping[str, float], rated: Mapping[str, float]) -> float:
+    """Return what an answer is worth to somebody with an ideal, an alternative and a veto.
+
+    Of each attribute they want a good half in their direction, and less the farther it is from
+    that on either side. Of the two that matter most the better one counts in full, the other
+    little. Whatever goes far against the first is out of the question.
+    """
+    sides = sorted(weights.items(), key=lambda item: (-abs(item[1]), item[0]))
+    fits = [
+        abs(weight) * (1.0 - abs(rated[name] - _ENOUGH * (1 if weight > 0 else -1)))
+        for name, weight in sides
+    ]
+    first, strength = sides[0]
+    against = rated[first] * (1 if strength > 0 else -1) < -_VETO
+    best, other = sorted(fits[:2], reverse=True) if len(fits) > 1 else (fits[0], 0.0)
+    return best + 0.2 * other + sum(fits[2:]) - (10.0 if against else 0.0)
 
 
 def _rated(candidate: Candidate, name: str, ratings: Ratings) -> Candidate:

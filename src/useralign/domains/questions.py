@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,9 @@ from useralign.pool import Candidate, Pool
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from useralign.models import Embedder
 
 DATA = Path(__file__).parent / "data"
@@ -25,58 +28,37 @@ STYLES = ("mixed", "unbiased")
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """A person to answer for: who they are, and how they rank every answer, best first.
-
-    Parameters
-    ----------
-    name : str
-    description : str
-    ranking : tuple of str
-        Ids of all candidates and of the baseline.
-    """
+    """A person to answer for: who they are, and how they rank every answer, best first."""
 
     name: str
     description: str
-    ranking: tuple[str, ...]
+    ranking: tuple[str, ...]  # ids of all candidates and of the baseline
+    # in place of a ranking, how a language model that plays the person judged pairs of ids: which
+    # place was better with the first as A, and with the second as A
+    verdicts: Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question of a domain.
-
-    Parameters
-    ----------
-    id, text : str
-    baseline : Candidate
-        The answer at temperature 0.
-    candidates : tuple of Candidate
-        Unbiased answers first, then one for each interest.
-    personas : tuple of Persona
-    axes : tuple of str
-        Names of numbers in each candidate's `meta` that are its features; none: embed it.
-    kind : {"text", "image"}
-        Whether the answers are texts or pictures.
-    whole : bool
-        Whether a pool of any style has all candidates.
-    """
+    """One question of a domain."""
 
     id: str
     text: str
-    baseline: Candidate
-    candidates: tuple[Candidate, ...]
+    baseline: Candidate  # the answer at temperature 0
+    candidates: tuple[Candidate, ...]  # unbiased answers first, then one for each interest
     personas: tuple[Persona, ...]
+    # names of numbers in each candidate's `meta` that are its features; none: embed it
     axes: tuple[str, ...] = ()
-    kind: str = "text"
-    whole: bool = False
+    kind: str = "text"  # one of "text", "image"; whether the answers are texts or pictures
+    whole: bool = False  # whether a pool of any style has all candidates
+    # whether an answer is embedded together with the question, the question first
+    paired: bool = False
 
     def select(self, style: str = "mixed") -> list[Candidate]:
         """Return the candidates of a pool of one style.
 
-        Parameters
-        ----------
-        style : {"mixed", "unbiased"}
-            As many unbiased answers as there are interests, and the interests' answers; or all
-            the unbiased answers.
+        A mixed pool has as many unbiased answers as there are interests, and the interests'
+        answers; an unbiased one has all the unbiased answers.
         """
         if self.whole:
             return list(self.candidates)
@@ -91,11 +73,7 @@ class Question:
     def pool(self, style: str = "mixed", embedder: str | Embedder | None = None) -> Pool:
         """Build the pool of this question.
 
-        Parameters
-        ----------
-        style : {"mixed", "unbiased"}
-        embedder : str or Embedder, optional
-            The default embedder when not given; not used where the domain has axes.
+        The embedder is the default one when not given, and not used where the domain has axes.
         """
         candidates = self.select(style)
         meta = {"question_id": self.id, "style": style}
@@ -111,6 +89,11 @@ class Question:
             )
         if self.kind == "image":
             return self._pool_of_pictures(candidates, embedder, meta)
+        if self.paired:
+            model = embedder_for(embedder)
+            answers = [*candidates, self.baseline]
+            vectors = model.embed_texts([f"{self.text} {answer.text}" for answer in answers])
+            return self._pool_of_vectors(candidates, vectors, model, meta)
         pool = Pool.from_texts(self.text, candidates, baseline=self.baseline, embedder=embedder)
         pool.meta.update(meta)
         return pool
@@ -132,6 +115,16 @@ class Question:
         vectors = pictures.features(images, model.identity)
         if vectors is None:
             vectors = model.embed_images(images)
+        return self._pool_of_vectors(candidates, vectors, model, meta)
+
+    def _pool_of_vectors(
+        self,
+        candidates: Sequence[Candidate],
+        vectors: NDArray[np.float64],
+        model: Embedder,
+        meta: dict[str, Any],
+    ) -> Pool:
+        """Build a pool of vectors, the last of which is the baseline's."""
         return Pool(
             self.text,
             candidates,
@@ -149,21 +142,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A set of questions with the space their answers live in.
-
-    Parameters
-    ----------
-    name, title : str
-    kind : {"text", "image"}
-    dimension : int
-        The number of features.
-    questions : tuple of Question
-    """
+    """A set of questions with the space their answers live in."""
 
     name: str
     title: str
-    kind: str
-    dimension: int
+    kind: str  # one of "text", "image"
+    dimension: int  # the number of features
     questions: tuple[Question, ...]
 
     def question(self, name: str) -> Question:
@@ -179,11 +163,8 @@ class Domain:
     def trouble(self, embedder: str | Embedder | None = None) -> str | None:
         """Return why its pools cannot be built here, or None when they can.
 
-        Parameters
-        ----------
-        embedder : str or Embedder, optional
-            The default embedder when not given. Its weights are not needed where its features are
-            shipped with the domain.
+        The embedder is the default one when not given. Its weights are not needed where its
+        features are shipped with the domain.
         """
         if all(question.axes for question in self.questions):
             return None
@@ -213,10 +194,7 @@ def load_folder(name: str) -> Domain:
 def read_questions(path: Path, axes: Sequence[str] = (), kind: str = "text") -> Iterator[Question]:
     """Read a questions.jsonl file.
 
-    Raises
-    ------
-    FileFormatError
-        Naming the file, the line and what is wrong with it.
+    Raises FileFormatError naming the file, the line and what is wrong with it.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

@@ -20,15 +20,7 @@ RADIUS = 0.5
 
 
 def pool(seed: int, count: int = COUNT) -> Pool:
-    """Draw a pool of points.
-
-    Parameters
-    ----------
-    seed : int
-        The same seed gives the same points.
-    count : int
-        K, the number of candidates.
-    """
+    """Draw a pool of `count` points, the same for the same seed."""
     draw = np.random.default_rng([seed, 2])
     angles = draw.uniform(0.0, 2.0 * np.pi, count)
     lengths = RADIUS * np.sqrt(draw.uniform(0.0, 1.0, count))
@@ -43,11 +35,6 @@ def domain(count: int = 10) -> Domain:
     """Return the domain: pools of seeds 0, 1, ... as questions whose features are x and y.
 
     There are no personas; users are drawn, consistent or BTL. The baseline is the ball's centre.
-
-    Parameters
-    ----------
-    count : int
-        How many questions.
     """
     questions = tuple(_question(seed) for seed in range(count))
     return Domain(NAME, "Points in the plane", "text", DIMENSION, questions)

@@ -7,17 +7,16 @@ with features phi_k in R^d, answers as rows `winner - loser`, S the norm bound.
 from useralign.geometry.cone import nnls_gram, project
 from useralign.geometry.confidence import LossLevel
 from useralign.geometry.engine import TIE, ZERO, Engine, Exact
-from useralign.geometry.evidence import Evidence
+from useralign.geometry.evidence import AnswerRows
 from useralign.geometry.features import as_matrix, normalise
-from useralign.geometry.logistic import beta, loss, softplus
-from useralign.geometry.mle import Fit, fit
+from useralign.geometry.mle import Fit, beta, fit, loss, softplus
 from useralign.geometry.reference import Reference
 
 __all__ = [
     "TIE",
     "ZERO",
+    "AnswerRows",
     "Engine",
-    "Evidence",
     "Exact",
     "Fit",
     "LossLevel",

@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from useralign.geometry.logistic import loss
-from useralign.geometry.mle import Fit, fit
+from useralign.geometry.mle import Fit, fit, loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from useralign.geometry.evidence import Evidence
+    from useralign.geometry.evidence import AnswerRows
 
 _REACH = 20.0  # the largest |log kappa| looked at: beyond, one part drowns the other
 _LEVEL = 1e-10  # how far above the level, relative to 1 + level, still counts as on it
@@ -33,24 +32,14 @@ _LEVEL = 1e-10  # how far above the level, relative to 1 + level, still counts a
 class LossLevel:
     """The constraint `L(theta) <= level` over the answers so far.
 
-    Parameters
-    ----------
-    evidence : Evidence
-    level : float
-        `L(mle) + beta_t`.
-    norm_bound : float
-        S.
-    cone : bool
-        Whether `A theta >= 0` holds as well.
-    estimate : Fit
-        The norm-constrained MLE in the basis of the evidence.
-    near : float
-        The last root's log kappa, from which the next is seldom far; only a start.
+    The level is `L(mle) + beta_t`, in the cone if `A theta >= 0` holds as well; the estimate is the
+    norm-constrained MLE in the basis of the evidence. `near` is the last root's log kappa, from
+    which the next is seldom far: only a start.
     """
 
     def __init__(
         self,
-        evidence: Evidence,
+        evidence: AnswerRows,
         level: float,
         norm_bound: float,
         cone: bool,
@@ -79,13 +68,7 @@ class LossLevel:
         return not self.allows(self.evidence.coordinates @ inside.w)
 
     def support(self, direction: NDArray[np.float64]) -> float:
-        """Return `max <theta, c>` over the set, the constraint being tight.
-
-        Parameters
-        ----------
-        direction : ndarray, shape (d,)
-            c.
-        """
+        """Return `max <theta, c>` over the set for c of shape (d,), the constraint being tight."""
         rows, c = self._coordinates(direction)
         length = float(np.linalg.norm(c))
         if length == 0.0:

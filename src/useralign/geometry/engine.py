@@ -20,9 +20,8 @@ import numpy as np
 
 from useralign.geometry.cone import project
 from useralign.geometry.confidence import LossLevel
-from useralign.geometry.evidence import Evidence
-from useralign.geometry.logistic import LOG2, beta
-from useralign.geometry.mle import Fit, fit
+from useralign.geometry.evidence import AnswerRows
+from useralign.geometry.mle import LOG2, Fit, beta, fit
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -150,7 +149,7 @@ class Exact(Engine):
         self, features: NDArray[np.float64], norm_bound: float, delta: float, cone: bool
     ) -> None:
         super().__init__(features, norm_bound, delta, cone)
-        self.evidence = Evidence(features.shape[1])
+        self.evidence = AnswerRows(features.shape[1])
         self._fit: Fit | None = None
         self._warm: Fit | None = None
         self._limit: LossLevel | None = None

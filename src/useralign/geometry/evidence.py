@@ -1,6 +1,6 @@
 """What the answers say, as vectors: one row `winner - loser` for each, and their span.
 
-Everything a step needs lies in the span of the rows. `Evidence` keeps an orthonormal basis of it,
+Everything a step needs lies in the span of the rows. `AnswerRows` keeps an orthonormal basis of it,
 grown one answer at a time, so the fit has at most min(t, d) unknowns; and the Gram matrix, so
 that projections onto the cone have t. Both grow in place, doubling their room when it is used up.
 """
@@ -18,14 +18,8 @@ if TYPE_CHECKING:
 _DEPENDENT = 1e-10  # relative length below which a row adds no new direction
 
 
-class Evidence:
-    """The answers so far, as rows of a matrix A, with its Gram matrix and an orthonormal basis.
-
-    Parameters
-    ----------
-    dimension : int
-        The number d of features.
-    """
+class AnswerRows:
+    """The answers so far, as rows of a matrix A, with its Gram matrix and an orthonormal basis."""
 
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
@@ -57,13 +51,7 @@ class Evidence:
         return self._coordinates[: self.count, : self.rank]
 
     def add(self, row: NDArray[np.float64]) -> None:
-        """Add one answer.
-
-        Parameters
-        ----------
-        row : ndarray, shape (d,)
-            The winner's features minus the loser's.
-        """
+        """Add one answer: the winner's features minus the loser's, shape (d,)."""
         if self.count == len(self._rows):
             self._rows = _grown(self._rows, (2 * self.count, self.dimension))
             self._gram = _grown(self._gram, (2 * self.count, 2 * self.count))

@@ -16,32 +16,23 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 RADIUS = 0.5
-Normalise = Literal["unit", "ball", "diameter", "none"]
+Normalise = Literal["unit", "ball", "diameter", "clip", "none"]
+CLIP = 3.0  # how many times the median length a row keeps with "clip"
+OUTLYING = 100.0  # how many times the median length a row has that is worth a warning
 _CHUNK = 2048
 _SLACK = 1e-9
 
 
 def as_matrix(features: ArrayLike) -> NDArray[np.float64]:
-    """Check features and return them as a contiguous float matrix.
+    """Check features and return them as a contiguous float matrix, shape (K, d).
 
-    Parameters
-    ----------
-    features : array_like, shape (K, d)
-
-    Returns
-    -------
-    ndarray, shape (K, d)
-
-    Raises
-    ------
-    PoolError
-        If they are empty, not two-dimensional, not numeric, or not finite.
+    Raises PoolError if they are empty, not two-dimensional, not numeric, or not finite.
     """
     try:
         array = np.asarray(features)
         complex_ = np.iscomplexobj(array)
         matrix = np.array(array.real if complex_ else array, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise PoolError(
             f"features must be a K-by-d array of numbers, one row a candidate; got {error}"
         ) from None
@@ -70,10 +61,11 @@ def normalise(matrix: NDArray[np.float64], how: str) -> NDArray[np.float64]:
     Parameters
     ----------
     matrix : ndarray, shape (K, d)
-    how : {"unit", "ball", "diameter", "none"}
+    how : {"unit", "ball", "diameter", "clip", "none"}
         `unit`: each row to norm 0.5, the paper's way with embeddings. `ball`: one common factor, so
         that the longest row has norm 0.5; the geometry is kept. `diameter`: one common factor, so
-        that the largest distance between two rows is 1. `none`: as given, but checked.
+        that the largest distance between two rows is 1. `clip`: rows longer than 3 times the
+        median length are shortened to that, then as `ball`. `none`: as given, but checked.
 
     Returns
     -------
@@ -102,8 +94,33 @@ def normalise(matrix: NDArray[np.float64], how: str) -> NDArray[np.float64]:
                 f"{int(norms.argmax())} has norm {norms.max() * scale:.4g}. Use normalise='ball'"
             )
         return matrix
-    size = norms.max() / RADIUS if how == "ball" else _diameter(unit)
+    if how == "clip" and (most := CLIP * float(np.median(norms))) > 0:
+        shares = np.minimum(1.0, most / np.where(norms > 0, norms, 1.0))
+        unit, norms = unit * shares[:, None], norms * shares
+    size = _diameter(unit) if how == "diameter" else norms.max() / RADIUS
     return _finite(unit / size) if size > 0 else matrix
+
+
+def outlier(matrix: NDArray[np.float64], how: str) -> str | None:
+    """Return what is wrong with a pool in which one row outweighs all others, and what to do.
+
+    With one common factor for all rows, one that is a hundred times as long as most leaves no
+    room between the others: answers about them hardly move anything. None if there is no such row.
+
+    The matrix, shape (K, d), is as given; `how` is how it will be normalised.
+    """
+    if how not in ("ball", "diameter", "none"):
+        return None
+    unit = matrix / (float(np.abs(matrix).max()) or 1.0)
+    norms = np.sqrt(np.einsum("kd,kd->k", unit, unit))
+    middle = float(np.median(norms))
+    if middle == 0.0 or norms.max() <= OUTLYING * middle:
+        return None
+    return (
+        f"row {int(norms.argmax())} of the features is {norms.max() / middle:,.0f} times as long "
+        "as most others, which leaves no room between those: many more questions will be needed. "
+        "Check that row; or use normalise='clip' to shorten it, or 'unit' to give all one length"
+    )
 
 
 def principal_plane(
@@ -111,15 +128,8 @@ def principal_plane(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Project features to the two directions in which they spread most.
 
-    Parameters
-    ----------
-    features : ndarray, shape (K, d)
-
-    Returns
-    -------
-    points : ndarray, shape (K, 2)
-    axes : ndarray, shape (2, d)
-        Zero where the features spread in fewer directions.
+    Returns the points, shape (K, 2), and the axes, shape (2, d), which are zero where the features,
+    shape (K, d), spread in fewer directions.
     """
     centred = features - features.mean(axis=0)
     left, sizes, right = np.linalg.svd(centred, full_matrices=False)

@@ -1,4 +1,4 @@
-"""The norm-constrained maximum likelihood estimate (Eq. 2), and the same fit tilted or in a cone.
+"""The loss of the answers and its minimum in a ball (Eq. 2), also tilted or in a cone.
 
     minimise  L(w) - <tilt, w>   over |w| <= S  (and, when asked, B w >= 0)
 
@@ -20,7 +20,6 @@ import numpy as np
 from useralign.errors import SolverError
 from useralign.geometry import kernel
 from useralign.geometry.cone import nnls_gram
-from useralign.geometry.logistic import loss, softplus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +28,31 @@ if TYPE_CHECKING:
 
     Model = Callable[[float], NDArray[np.float64]]
 
+LOG2 = math.log(2.0)
 _ROUNDS = 200
+
+
+def softplus(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return log(1 + exp(x)) without overflow, any shape."""
+    return np.logaddexp(0.0, x)
+
+
+def loss(margins: NDArray[np.float64]) -> float:
+    """Return the negative log-likelihood L_t of the answers (section 4, "Solve").
+
+    Margins are `<theta, winner - loser>` for each answer, shape (t,).
+    """
+    return float(softplus(-margins).sum())
+
+
+def beta(t: int, dimension: int, norm_bound: float, delta: float) -> float:
+    """Return beta_t, the width of the loss-based confidence set (below Eq. 3).
+
+    `t` is the number of answers, `norm_bound` is S, and `delta` the probability with which the set
+    may miss the truth.
+    """
+    growth = 10.0 * dimension * math.log(norm_bound * t / (4.0 * dimension) + math.e)
+    return growth + 2.0 * ((math.e - 2.0) + norm_bound) * math.log(1.0 / delta)
 
 
 class Fit(NamedTuple):

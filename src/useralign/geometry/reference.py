@@ -15,7 +15,7 @@ import numpy as np
 from useralign.errors import SolverError
 from useralign.extras import import_extra
 from useralign.geometry.engine import SMALL, Engine
-from useralign.geometry.logistic import LOG2, loss
+from useralign.geometry.mle import LOG2, loss
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -29,10 +29,6 @@ _CHAIN: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-def _cvxpy() -> Any:
-    return import_extra("cvxpy", "the reference backend", "reference")
-
-
 class Reference(Engine):
     """The paper's algorithm as the paper runs it: see `Engine` for the parameters."""
 
@@ -40,7 +36,7 @@ class Reference(Engine):
         self, features: NDArray[np.float64], norm_bound: float, delta: float, cone: bool
     ) -> None:
         super().__init__(features, norm_bound, delta, cone)
-        self._cp = _cvxpy()
+        self._cp = import_extra("cvxpy", "the reference backend", "reference")
         self._rows: list[NDArray[np.float64]] = []
         self._estimate: NDArray[np.float64] | None = None
 
@@ -68,8 +64,7 @@ class Reference(Engine):
         if self._estimate is None:
             theta = self._cp.Variable(self.features.shape[1])
             if self.count:
-                total = self._cp.sum(self._cp.logistic(-(np.array(self._rows) @ theta)))
-                self._minimise(total, [self._cp.norm(theta, 2) <= self.norm_bound])
+                self._minimise(self._loss(theta), [self._cp.norm(theta, 2) <= self.norm_bound])
                 self._estimate = np.asarray(theta.value)
             else:
                 self._estimate = np.zeros(self.features.shape[1])
@@ -100,22 +95,21 @@ class Reference(Engine):
         if self.count * LOG2 <= self._level():
             return False
         theta = self._cp.Variable(self.features.shape[1])
-        rows = np.array(self._rows)
-        total = self._cp.sum(self._cp.logistic(-(rows @ theta)))
-        inside = [self._cp.norm(theta, 2) <= self.norm_bound, rows @ theta >= 0]
-        return self._minimise(total, inside) > self._level()
+        inside = [self._cp.norm(theta, 2) <= self.norm_bound, self.rows @ theta >= 0]
+        return self._minimise(self._loss(theta), inside) > self._level()
+
+    def _loss(self, theta: Any) -> Any:
+        return self._cp.sum(self._cp.logistic(-(self.rows @ theta)))
 
     def _level(self) -> float:
-        return self.level(loss(np.array(self._rows) @ self.estimate()))
+        return self.level(loss(self.rows @ self.estimate()))
 
     def _constraints(self, theta: Any) -> list[Any]:
         constraints = [self._cp.norm(theta, 2) <= self.norm_bound]
         if self.count:
-            rows = np.array(self._rows)
-            total = self._cp.sum(self._cp.logistic(-(rows @ theta)))
-            constraints.append(total <= self._level())
+            constraints.append(self._loss(theta) <= self._level())
             if self.cone:
-                constraints.append(rows @ theta >= 0)
+                constraints.append(self.rows @ theta >= 0)
         return constraints
 
     def _minimise(self, objective: Any, constraints: list[Any]) -> float:

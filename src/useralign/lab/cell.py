@@ -12,20 +12,21 @@ UserAlign and UserAlign_loss ask alike in both modes of a plan until the bound i
 from __future__ import annotations
 
 import hashlib
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from useralign import domains
 from useralign.answers import Comparison
-from useralign.errors import OptionError
+from useralign.errors import OptionError, UseralignError
 from useralign.methods.paper import UserAlignLoss
 from useralign.models import default_embedder, embedder_for
 from useralign.pool import Pool
 from useralign.session import Session
-from useralign.users import LinearUser, simulate, user_kind
+from useralign.users import Erring, LinearUser, simulate, user_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from useralign.pool import Candidate
     from useralign.users import User
 
-    Step = dict[str, Any]
 
 AXES = "axes"  # in place of an embedder, where a domain has features of its own
 DIGITS = 9  # numbers are rounded to these, well below what counts as zero
@@ -70,7 +70,7 @@ class Cell(ABC):
         """Return the cell's names as they stand in its result."""
         return {name: getattr(self, name) for name in self.names}
 
-    def result(self, session: Session, steps: list[Step]) -> dict[str, Any]:
+    def result(self, session: Session, steps: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the result of a session that is over, in the form of `journal`."""
         return {
             **self.named(),
@@ -84,31 +84,17 @@ class Cell(ABC):
 def trajectory(
     session: Session,
     user: User,
-    measure: Callable[[Session], Step],
+    measure: Callable[[Session], dict[str, Any]],
     changes: Iterable[str],
-    before: Sequence[Step] = (),
-) -> tuple[list[Step], Step]:
+    before: Sequence[dict[str, Any]] = (),
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Let the user answer to the end; return the steps of the interaction that matter.
 
     Pairs that the user knows nothing about are skipped, which costs nothing.
 
-    Parameters
-    ----------
-    session : Session
-    user : User
-    measure : callable
-        Returns what to write down about the session as it stands.
-    changes : iterable of str
-        A step is one in which the value of one of these keys is new.
-    before : sequence of dict
-        The steps so far of a session that goes on.
-
-    Returns
-    -------
-    steps : list of dict
-        With the number of answers as `t`.
-    last : dict
-        The session at its end, which is among the steps if something was new then.
+    A step is what `measure` returns, where one of the keys `changes` has a new value, with the
+    number of answers as `t`; `before` are the steps so far of a session that goes on. Returns the
+    steps, and the session as it is at its end, which is among them if something was new then.
     """
     steps, step = list(before), {}
     for _ in chain([None], simulate(session, user)):
@@ -122,25 +108,7 @@ def trajectory(
 
 @dataclass(frozen=True, slots=True)
 class PlanCell(Cell):
-    """A cell of a plan.
-
-    Parameters
-    ----------
-    domain, style, question, user, user_kind : str
-    method : str
-        What the method is called in results.
-    mode : {"epsilon", "budget"}
-    seed : int
-    method_name : str
-        What it is registered as.
-    options : tuple of (str, value)
-        For the method.
-    cap : int
-        How many answers at most in mode `epsilon`; how many in mode `budget`.
-    embedder : str
-    every_step : bool
-        Whether to write down every step, and not only those in which something is new.
-    """
+    """A cell of a plan."""
 
     names: ClassVar = (
         "key", "domain", "style", "question", "user", "user_kind", "method", "mode", "seed",
@@ -151,14 +119,16 @@ class PlanCell(Cell):
     question: str
     user: str
     user_kind: str
-    method: str
-    mode: str
+    method: str  # what the method is called in results
+    mode: str  # one of "epsilon", "budget"
     seed: int
-    method_name: str
-    options: tuple[tuple[str, bool | int | float | str], ...]
-    cap: int
+    method_name: str  # what it is registered as
+    options: tuple[tuple[str, bool | int | float | str], ...]  # for the method
+    cap: int  # how many answers at most in mode `epsilon`; how many in mode `budget`
     embedder: str
+    # whether to write down every step, and not only those in which something is new
     every_step: bool = False
+    data: str | None = None  # the folder of the domain, where it does not come with the package
 
     @property
     def key(self) -> str:
@@ -173,6 +143,8 @@ class PlanCell(Cell):
 
     def run(self) -> dict[str, Any]:
         """Run the interaction and return its result; see `Cell.run`."""
+        if self.data is not None and self.domain not in domains.names():
+            domains.add(self.data)
         session, steps = _to_epsilon(self) if self.mode == "epsilon" else self._for_budget()
         return self.result(session, steps)
 
@@ -199,14 +171,24 @@ class PlanCell(Cell):
         return session, user
 
     def trajectory(
-        self, session: Session, user: User, before: Sequence[Step] = ()
-    ) -> tuple[Session, list[Step]]:
+        self, session: Session, user: User, before: Sequence[dict[str, Any]] = ()
+    ) -> tuple[Session, list[dict[str, Any]]]:
         """Let the user answer to the end; return the session and its steps with the last one."""
+        baseline = baseline_of(session.pool)
+
+        @cache
+        def win(index: int) -> float:
+            return round(user.win_rate(session.pool[index], baseline), DIGITS)
+
+        def measure(session: Session) -> dict[str, Any]:
+            best, bound = session.best, round(session.bound, DIGITS)
+            return {"bound": bound, "best": best.label, "win": win(best.index)}
+
         changes = ("t",) if self.every_step else ("bound", "best")
-        steps, last = trajectory(session, user, _Measure(user), changes, before)
+        steps, last = trajectory(session, user, measure, changes, before)
         return session, steps if steps[-1]["t"] == last["t"] else [*steps, last]
 
-    def _for_budget(self) -> tuple[Session, list[Step]]:
+    def _for_budget(self) -> tuple[Session, list[dict[str, Any]]]:
         """Run for the whole budget (footnote 2)."""
         session, user = self.begin()
         if not isinstance(session.method, UserAlignLoss):
@@ -220,7 +202,7 @@ class PlanCell(Cell):
 
 
 @lru_cache(maxsize=8)
-def _to_epsilon(cell: PlanCell) -> tuple[Session, list[Step]]:
+def _to_epsilon(cell: PlanCell) -> tuple[Session, list[dict[str, Any]]]:
     """Run to epsilon = 0, or to the cap."""
     return cell.trajectory(*cell.begin())
 
@@ -230,21 +212,6 @@ def _replay_user(user: User, pool: Pool, answers: tuple[Answer, ...]) -> None:
     for step, answer in enumerate(answers):
         if answer.winner is not None:
             user.choose(Comparison(pool[answer.first], pool[answer.second], step, 0.0))
-
-
-class _Measure:
-    """Measures a session by its bound and by the win-rate of its best candidate."""
-
-    def __init__(self, user: User) -> None:
-        self._user = user
-        self._wins: dict[str, float] = {}
-
-    def __call__(self, session: Session) -> Step:
-        best, baseline = session.best, baseline_of(session.pool)
-        if best.label not in self._wins:
-            self._wins[best.label] = round(self._user.win_rate(best, baseline), DIGITS)
-        bound = round(session.bound, DIGITS)
-        return {"bound": bound, "best": best.label, "win": self._wins[best.label]}
 
 
 def baseline_of(pool: Pool) -> Candidate:
@@ -263,27 +230,22 @@ def pool_of(domain: str, style: str, question: str, embedder: str) -> Pool:
 
 
 def user_of(cell: Mapping[str, Any], embedder: str) -> User:
-    """Build the user of a cell, as it was when the cell began.
-
-    Parameters
-    ----------
-    cell : mapping
-        A cell's result, or its names.
-    embedder : str
-        What made the features of its domain.
-    """
+    """Build the user of a cell (its result, or its names) as it was when the cell began."""
     domain, style, question = cell["domain"], cell["style"], cell["question"]
-    kind = user_kind(cell["user_kind"])
+    name, _, slips = cell["user_kind"].partition("+")
+    kind = user_kind(name)
     pool = pool_of(domain, style, question, embedder)
     if issubclass(kind, LinearUser):
         pool = _with_baseline(pool)
-    return kind.enlist(
+    seed = seed_of("answers", domain, style, question, cell["user"], cell["seed"])
+    user = kind.enlist(
         domains.load(domain).question(question),
         pool,
-        cell["user"],
+        cell["user"].partition("+")[0],
         taste=seed_of("taste", domain, question),
-        seed=seed_of("answers", domain, style, question, cell["user"], cell["seed"]),
+        seed=seed,
     )
+    return Erring(user, float(slips), seed=seed) if slips else user
 
 
 def embedder_of(domain: Domain, text: str | None = None, image: str | None = None) -> str:
@@ -291,6 +253,25 @@ def embedder_of(domain: Domain, text: str | None = None, image: str | None = Non
     if all(question.axes for question in domain.questions):
         return AXES
     return (image if domain.kind == "image" else text) or default_embedder(domain.kind)
+
+
+def with_dimension(text: str) -> str:
+    """Return a text in which domains whose features are not as many as their name says have both.
+
+    The paper's visual512d has 512 features; those that come with the package have 384.
+    """
+    return re.sub(r"\b[a-z]+\d+d\b", lambda match: _with_dimension(match[0]), text)
+
+
+@lru_cache(maxsize=64)
+def _with_dimension(domain: str) -> str:
+    try:
+        loaded = domains.load(domain)
+        pool = pool_of(domain, "mixed", loaded.questions[0].id, embedder_of(loaded))
+    except UseralignError:  # not ours, or no embedder for it on this machine
+        return domain
+    named = int("".join(filter(str.isdigit, domain)))
+    return domain if pool.dimension == named else f"{domain} ({pool.dimension} features here)"
 
 
 def seed_of(*parts: str | int) -> int:

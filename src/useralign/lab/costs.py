@@ -4,39 +4,39 @@ from __future__ import annotations
 
 import importlib.util
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from useralign import domains
+from useralign import domains, registry
 from useralign.errors import UseralignError
 from useralign.lab import paper
 from useralign.lab.cell import embedder_of, pool_of
 from useralign.lab.tables import Table, Value
 from useralign.methods.base import DELTA, NORM_BOUND
 from useralign.methods.paper import BACKENDS
-from useralign.models import embedder_for
+from useralign.models import default_embedder
 from useralign.models.prices import Prices
-from useralign.users.judge import SYSTEM, comparison_prompt
+from useralign.users.judge import REPLY_TOKENS, SYSTEM, comparison_prompt, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from useralign.domains import Domain, Question
+    from useralign.domains import Question
+    from useralign.models import Embedder
 
 LONGEST = 60  # steps of an interaction with our engine
 REFERENCE_SECONDS = 15.0  # how long the reference may take a domain
 QUESTIONS = 49  # the paper's cap for the table of costs
-_CHARACTERS = 4  # a token of English text, roughly
-_REPLY = 8  # tokens of {"better": "A"}
+_JUDGE = "gpt-4o-mini"
+_DRAWN = 272  # tokens of a picture that a model makes, in low quality
+_SEEN = 2833  # tokens of a picture that it looks at, in low detail
 _REQUEST = 60  # tokens around a question that asks for one answer
 
 
-@dataclass(frozen=True, slots=True)
-class Clocked:
+class StepSeconds(NamedTuple):
     """Mean seconds per step: the estimate, the first response and the second."""
 
     steps: int
@@ -57,19 +57,11 @@ def clock(
     seconds: float = 60.0,
     seed: int = 0,
     now: Callable[[], float] = time.perf_counter,
-) -> Clocked:
+) -> StepSeconds:
     """Time the steps of one interaction with a consistent user, until nothing is left to ask.
 
-    Parameters
-    ----------
-    features : ndarray, shape (K, d)
-    backend : {"exact", "reference"}
-    seconds : float
-        Stop after this long.
-    seed : int
-        Of the user's taste and of the first incumbent.
-    now : callable
-        The clock.
+    The features have shape (K, d). It ends after so many seconds at the latest; `seed` is that of
+    the user's taste and of the first incumbent.
     """
     rng = np.random.default_rng([seed, *features.shape])
     taste = features @ rng.normal(size=features.shape[1])
@@ -92,18 +84,14 @@ def clock(
             break
         pair = (incumbent, challenger)
         engine.add(*(pair if taste[incumbent] >= taste[challenger] else pair[::-1]))
-    return Clocked(steps, *(float(part) / steps for part in spent))
+    return StepSeconds(steps, *(float(part) / steps for part in spent))
 
 
 def wall_clock(*, reference: bool | None = None, repeats: int = 5) -> Table:
     """Build the wall-clock table, measured now.
 
-    Parameters
-    ----------
-    reference : bool, optional
-        Whether to time the paper's solver too; if it is installed when not given.
-    repeats : int
-        Interactions with our engine.
+    The paper's solver is timed too if it is installed, or as `reference` says; `repeats` is how
+    many interactions our engine has.
     """
     if reference is None:
         reference = importlib.util.find_spec("cvxpy") is not None
@@ -119,8 +107,7 @@ def wall_clock(*, reference: bool | None = None, repeats: int = 5) -> Table:
         if reference:
             slow = clock(features, "reference", seconds=REFERENCE_SECONDS)
             rows.append(_row(name, "paper's solver, here", slow))
-        printed = (theirs.total, theirs.estimate, theirs.first, theirs.second)
-        rows.append((name, "as printed in the paper", None, *_milliseconds(*printed)))
+        rows.append(_row(name, "as printed in the paper", theirs))
     missing = " The paper's solver is not installed: pip install 'useralign[reference]'."
     return Table(
         "wall-clock",
@@ -148,33 +135,25 @@ def _features(domain: str, count: int) -> tuple[NDArray[np.float64], str]:
     return features, f"{domain}: random directions, as its features cannot be made here."
 
 
-def _mean(runs: list[Clocked]) -> Clocked:
+def _mean(runs: list[StepSeconds]) -> StepSeconds:
     steps = sum(run.steps for run in runs)
-    parts = [
-        sum(getattr(run, part) * run.steps for run in runs) / steps
-        for part in ("estimate", "first", "second")
-    ]
-    return Clocked(round(steps / len(runs)), *parts)
+    parts = (sum(run[part] * run.steps for run in runs) / steps for part in (1, 2, 3))
+    return StepSeconds(round(steps / len(runs)), *parts)
 
 
-def _row(name: str, solver: str, mean: Clocked) -> tuple[Value, ...]:
-    parts = _milliseconds(mean.total, mean.estimate, mean.first, mean.second)
-    return name, solver, mean.steps, *parts
-
-
-def _milliseconds(*seconds: float) -> list[float]:
-    return [1e3 * value for value in seconds]
+def _row(name: str, solver: str, mean: StepSeconds | paper.WallClock) -> tuple[Value, ...]:
+    steps = mean.steps if isinstance(mean, StepSeconds) else None
+    seconds = mean.total, mean.estimate, mean.first, mean.second
+    return name, solver, steps, *(1e3 * value for value in seconds)
 
 
 def costs() -> Table:
     """Build the table of costs for one question and one user, beside the paper's."""
     rows: list[tuple[Value, ...]] = []
     for theirs in paper.load().costs:
-        seconds = pool_usd = judge_usd = None
-        if (domain := _text_domain(theirs.domain)) is not None:
-            seconds = _embedding_seconds(domain)
-            pool_usd = _pool_usd(domain.questions[0])
-            judge_usd = _judge_usd(domain.questions[0])
+        question = domains.load(theirs.domain).questions[0]
+        pool_usd, judge_usd = _dollars(question)
+        seconds = _embedding_seconds(question)
         rows += [
             (theirs.domain, "generating the pool, USD", pool_usd, theirs.pool_usd),
             (theirs.domain, "embedding it, seconds", seconds, theirs.embedding_seconds),
@@ -188,46 +167,41 @@ def costs() -> Table:
         "This reproduction calls no model and costs nothing; the dollars are an estimate of what "
         "our texts and prompts would cost with the paper's models, at the prices that come with "
         f"the package and four characters a token, for {QUESTIONS} questions. The seconds were "
-        "measured. Pictures are drawn by our own code and have no price.",
+        "measured. Pictures: what 40 of 1,024 x 1,024 pixels in low quality would cost, 272 tokens "
+        "each, and what looking at two of them in low detail would, 2,833 tokens each, with two "
+        "calls a question here and one in the paper; ours were drawn by code.",
         digits=4,
     )
 
 
-def _text_domain(name: str) -> Domain | None:
-    """Return a domain of texts; None for one of pictures, or one that is not there."""
-    try:
-        domain = domains.load(name)
-    except UseralignError:
+def _dollars(question: Question) -> tuple[float | None, float | None]:
+    """Return what the pool, and a user who compares it, would cost with the paper's models."""
+    pictures, candidates = question.kind == "image", question.select()
+    request = len(candidates) * (_REQUEST + tokens(question.text))
+    reply = _DRAWN * len(candidates) if pictures else sum(tokens(c.text) for c in candidates)
+    maker, judge = Prices().find("gpt-image-1" if pictures else "gpt-4o"), Prices().find(_JUDGE)
+    texts = ("", "") if pictures else (candidates[0].text, candidates[1].text)
+    prompt = comparison_prompt(question.personas[0].description, question.text, *texts)
+    shown = tokens(SYSTEM + prompt) + (2 * _SEEN if pictures else 0)
+    calls = 2 * QUESTIONS if pictures else QUESTIONS
+    return (
+        None if maker is None else maker.of(request, reply),
+        None if judge is None else calls * judge.of(shown, REPLY_TOKENS),
+    )
+
+
+def _embedding_seconds(question: Question) -> float | None:
+    """Return how long a pool takes to embed, pictures by eight of them; None if it cannot be."""
+    embedder: Embedder = registry.load("embedders", default_embedder(question.kind))()
+    if embedder.trouble() is not None:
         return None
-    return domain if domain.kind == "text" else None
-
-
-def _embedding_seconds(domain: Domain) -> float:
-    embedder = embedder_for(embedder_of(domain))
-    texts = [candidate.text for candidate in domain.questions[0].select()]
+    if question.kind == "image":
+        paths = [str(candidate.image) for candidate in question.select()]
+        began = time.perf_counter()
+        embedder.embed_images(paths[:8])
+        return (time.perf_counter() - began) * len(paths) / 8
+    texts = [candidate.text for candidate in question.select()]
     embedder.embed_texts(texts[:1])  # loads it
     began = time.perf_counter()
     embedder.embed_texts(texts)
     return time.perf_counter() - began
-
-
-def _pool_usd(question: Question) -> float | None:
-    price = Prices().find("gpt-4o")
-    if price is None:
-        return None
-    texts = [candidate.text for candidate in question.select()]
-    request = len(texts) * (_REQUEST + _tokens(question.text))
-    return price.of(request, sum(map(_tokens, texts)))
-
-
-def _judge_usd(question: Question) -> float | None:
-    price = Prices().find("gpt-4o-mini")
-    if price is None:
-        return None
-    first, second = (candidate.text for candidate in question.select()[:2])
-    prompt = comparison_prompt(question.personas[0].description, question.text, first, second)
-    return QUESTIONS * price.of(_tokens(SYSTEM + prompt), _REPLY)
-
-
-def _tokens(text: str) -> int:
-    return -(-len(text) // _CHARACTERS)

@@ -1,7 +1,7 @@
 """Where cells are computed: in processes of this machine, or on a Dask cluster.
 
-An engine takes batches of cells and yields their outcomes, in any order, as soon as they are there.
-Results do not depend on the engine: a cell is a function of its description. `concurrent.futures`
+A dispatcher takes batches of cells and yields their outcomes, in any order, as soon as they are
+there. Results do not depend on it: a cell is a function of its description. `concurrent.futures`
 and Dask do the work; what is here is what they leave open: which cells to compute again when a
 worker dies, one thread per worker, and workers that end with their parent.
 """
@@ -41,69 +41,42 @@ _ONE_THREAD = dict.fromkeys(
 )
 
 
-class EngineError(UseralignError):
+class DispatchError(UseralignError):
     """Cells could not be computed. The journal has those that were."""
 
 
-class Outcome(NamedTuple):
-    """What became of one cell.
-
-    Parameters
-    ----------
-    key : str
-    cell : dict or None
-        Its result; None when it failed.
-    seconds : float
-        How long it took, or what of that its result says counts.
-    error : str or None
-        Why it failed.
-    """
+class CellOutcome(NamedTuple):
+    """What became of one cell."""
 
     key: str
-    cell: dict[str, Any] | None
-    seconds: float
-    error: str | None = None
+    cell: dict[str, Any] | None  # its result; None when it failed
+    seconds: float  # how long it took, or what of that its result says counts
+    error: str | None = None  # why it failed
 
 
-class Engine(ABC):
-    """Something that computes cells.
-
-    Attributes
-    ----------
-    jobs : int
-        How many cells it computes at once, as far as it knows.
-    """
-
-    jobs: int
-
-    @abstractmethod
-    def run(self, batches: Sequence[Batch]) -> Iterator[list[Outcome]]:
-        """Compute batches of cells; yield the outcomes of each batch when it is done.
-
-        Raises
-        ------
-        EngineError
-            When it cannot go on. What was yielded before is good.
-        """
-
-
-class Local(Engine):
-    """Processes of this machine.
-
-    Workers are spawned, not forked, use one thread each, and end when their parent does, however
-    it ends. When one dies, the batches that were under way are computed again.
-
-    Parameters
-    ----------
-    jobs : int, optional
-        How many processes; as many as there are cores when not given.
-    """
+class Dispatcher(ABC):
+    """Something that computes cells, `jobs` at once; as many as there are cores when not given."""
 
     def __init__(self, jobs: int | None = None) -> None:
         self.jobs = cores() if jobs is None else whole("jobs", jobs, least=1)
 
-    def run(self, batches: Sequence[Batch]) -> Iterator[list[Outcome]]:
-        """Compute batches of cells; see `Engine.run`."""
+    @abstractmethod
+    def run(self, batches: Sequence[Batch]) -> Iterator[list[CellOutcome]]:
+        """Compute batches of cells; yield the outcomes of each batch when it is done.
+
+        Raises DispatchError when it cannot go on. What was yielded before is good.
+        """
+
+
+class LocalProcesses(Dispatcher):
+    """Processes of this machine.
+
+    Workers are spawned, not forked, use one thread each, and end when their parent does, however
+    it ends. When one dies, the batches that were under way are computed again.
+    """
+
+    def run(self, batches: Sequence[Batch]) -> Iterator[list[CellOutcome]]:
+        """Compute batches of cells; see `Dispatcher.run`."""
         left = dict(enumerate(batches))
         deaths = 0
         while left:
@@ -115,13 +88,13 @@ class Local(Engine):
             except BrokenProcessPool as error:
                 deaths = deaths + 1 if len(left) == before else 0
                 if deaths >= _DEATHS:
-                    raise EngineError(
+                    raise DispatchError(
                         f"worker processes keep dying, the last ones on cells such as "
                         f"{next(iter(left.values()))[0].key!r}; is there enough memory? "
                         "Fewer --jobs may help"
                     ) from error
 
-    def _round(self, batches: Mapping[int, Batch]) -> Iterator[tuple[int, list[Outcome]]]:
+    def _round(self, batches: Mapping[int, Batch]) -> Iterator[tuple[int, list[CellOutcome]]]:
         spawn = multiprocessing.get_context("spawn")
         executor = ProcessPoolExecutor(min(self.jobs, len(batches)), spawn, _begin_worker)
         try:
@@ -133,32 +106,22 @@ class Local(Engine):
             executor.shutdown(cancel_futures=True)
 
 
-class Dask(Engine):
+class DaskCluster(Dispatcher):
     """A Dask cluster; `useralign` must be installed where its workers run.
 
     A worker that dies is Dask's to replace: its batches are computed elsewhere.
 
-    Parameters
-    ----------
-    scheduler : str, optional
-        Address of a scheduler, e.g. `tcp://10.0.0.5:8786`. When not given, a cluster with one
-        process per core is started on this machine, and ended after the run.
-    jobs : int, optional
-        How many processes that cluster has.
-
-    Raises
-    ------
-    MissingExtraError
-        If Dask is not installed.
+    `scheduler` is an address, e.g. `tcp://10.0.0.5:8786`; when not given, a cluster of `jobs`
+    processes is started on this machine, and ended after the run.
     """
 
     def __init__(self, scheduler: str | None = None, jobs: int | None = None) -> None:
         _distributed()
+        super().__init__(jobs)
         self.scheduler = scheduler
-        self.jobs = cores() if jobs is None else whole("jobs", jobs, least=1)
 
-    def run(self, batches: Sequence[Batch]) -> Iterator[list[Outcome]]:
-        """Compute batches of cells; see `Engine.run`."""
+    def run(self, batches: Sequence[Batch]) -> Iterator[list[CellOutcome]]:
+        """Compute batches of cells; see `Dispatcher.run`."""
         with self._client() as client:
             futures = client.map(run_batch, list(batches), pure=False)
             batch_of = {future.key: batch for future, batch in zip(futures, batches, strict=True)}
@@ -186,36 +149,22 @@ class Dask(Engine):
             yield stack.enter_context(client)
 
 
-def engine_for(
-    engine: Engine | str, jobs: int | None = None, scheduler: str | None = None
-) -> Engine:
-    """Return an engine by name; an engine is returned as it is.
-
-    Parameters
-    ----------
-    engine : {"local", "dask"} or Engine
-    jobs : int, optional
-        How many processes on this machine; as many as there are cores when not given.
-    scheduler : str, optional
-        Address of a Dask scheduler; a cluster on this machine is started when not given.
-
-    Raises
-    ------
-    OptionError
-        If the name is not known, or the options do not go together.
-    """
-    if isinstance(engine, Engine):
+def dispatcher_for(
+    engine: Dispatcher | str, jobs: int | None = None, scheduler: str | None = None
+) -> Dispatcher:
+    """Return what `engine` names: "local", or "dask" with the address of a scheduler or none."""
+    if isinstance(engine, Dispatcher):
         return engine
     if engine not in ENGINES:
         raise OptionError(f"unknown engine {engine!r}; expected one of {', '.join(ENGINES)}")
     if engine == "dask":
-        return Dask(scheduler, jobs)
+        return DaskCluster(scheduler, jobs)
     if scheduler is not None:
         raise OptionError("a scheduler goes with the dask engine; give --engine dask too")
-    return Local(jobs)
+    return LocalProcesses(jobs)
 
 
-def run_batch(batch: Batch) -> list[Outcome]:
+def run_batch(batch: Batch) -> list[CellOutcome]:
     """Compute a batch of cells in a worker; a cell that fails takes no other with it."""
     return [_outcome(cell) for cell in batch]
 
@@ -233,25 +182,25 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _outcome(cell: Cell) -> Outcome:
+def _outcome(cell: Cell) -> CellOutcome:
     began = time.perf_counter()
     try:
         result = cell.run()
     except Exception as caught:  # noqa: BLE001 - a plug-in may raise anything; the run goes on
         spent = time.perf_counter() - began
-        return Outcome(cell.key, None, spent, f"{type(caught).__name__}: {caught}")
-    return Outcome(cell.key, result, result.pop("seconds", time.perf_counter() - began))
+        return CellOutcome(cell.key, None, spent, f"{type(caught).__name__}: {caught}")
+    return CellOutcome(cell.key, result, result.pop("seconds", time.perf_counter() - began))
 
 
-def _outcomes(future: Any, batch: Batch) -> list[Outcome]:
+def _outcomes(future: Any, batch: Batch) -> list[CellOutcome]:
     """Return the outcomes of a batch; if its workers died, that is the outcome of each cell."""
     if future.status == "finished":
-        outcomes: list[Outcome] = future.result()
+        outcomes: list[CellOutcome] = future.result()
         return outcomes
     if future.status in ("cancelled", "lost"):
-        raise EngineError("the Dask scheduler went away; run again to go on where this ended")
+        raise DispatchError("the Dask scheduler went away; run again to go on where this ended")
     error = future.exception()
-    return [Outcome(cell.key, None, 0.0, f"{type(error).__name__}: {error}") for cell in batch]
+    return [CellOutcome(cell.key, None, 0.0, f"{type(error).__name__}: {error}") for cell in batch]
 
 
 def _distributed() -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 
 from useralign.extras import import_extra
 from useralign.files import write_atomically
+from useralign.lab.cell import with_dimension
 from useralign.lab.journal import select
 from useralign.lab.metrics import Cells, at_budget, at_threshold
 from useralign.lab.paper import BUDGETS, EPSILONS, Mean
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from useralign.lab.versionspace import Curves, Step
+    from useralign.lab.theory import Coverage, Ending
+    from useralign.lab.versionspace import Curves, Frame
     from useralign.pool import Pool
 
 P = ParamSpec("P")
@@ -83,10 +85,7 @@ _STYLE: Any = {
 def styled(draw: Callable[P, R]) -> Callable[P, R]:
     """Make a function draw in this package's style, leaving matplotlib's settings as they are.
 
-    Raises
-    ------
-    MissingExtraError
-        When the function is called and matplotlib is not installed.
+    Raises MissingExtraError when the function is called and matplotlib is not installed.
     """
 
     @functools.wraps(draw)
@@ -117,16 +116,18 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
 
 
 @styled
-def domains_figure(cells: Cells, domains: Sequence[str], style: str = "mixed") -> Figure:
+def domains_figure(
+    cells: Cells, domains: Sequence[str], style: str = "mixed", kind: str = "persona"
+) -> Figure:
     """Draw win-rate against cost on several domains: Figure 4, and the one of unbiased pools."""
     rows = (len(domains) + 1) // 2
     columns = min(len(domains), 2)
     figure = new_figure(4.6 * columns, 2.7 * rows + 0.5)
     for index, domain in enumerate(domains):
         axes = figure.add_subplot(rows, columns, index + 1)
-        ours = select(cells, domain=domain, style=style, user_kind="persona")
+        ours = select(cells, domain=domain, style=style, user_kind=kind)
         draw_trade_off(axes, ours)
-        axes.set_title(domain)
+        axes.set_title(with_dimension(domain))
     _shared_legend(figure)
     return figure
 
@@ -145,6 +146,34 @@ def users_figure(cells: Cells, domain: str, kinds: Sequence[str]) -> Figure:
         draw_steps(second, ours)
         second.set_title(f"{_USERS.get(kind, kind)}: a fixed number of steps")
     _shared_legend(figure)
+    return figure
+
+
+@styled
+def theory_figure(coverages: Sequence[Coverage], endings: Sequence[Ending]) -> Figure:
+    """Draw the loss of the truth below beta_t, and regrets at the end below epsilon."""
+    figure = new_figure(4.6 * (len(coverages) + 1), 3.2)
+    for index, one in enumerate(coverages):
+        axes = figure.add_subplot(1, len(coverages) + 1, index + 1)
+        steps = np.arange(1, one.excess.shape[1] + 1)
+        low, middle, high = np.quantile(one.excess, (0.05, 0.5, 0.95), axis=0)
+        axes.fill_between(steps, low, high, color=COLOURS["useralign"], alpha=0.2, linewidth=0)
+        axes.plot(steps, middle, color=COLOURS["useralign"], label="excess, median and 90%")
+        axes.plot(steps, one.excess.max(axis=0), color=COLOURS["iidbest"], label="the largest")
+        axes.plot(steps, one.width, color=COLOURS["useralign_loss"], label="β_t")
+        axes.set_yscale("log")
+        axes.set_title(f"d = {one.dimension}: {one.covered} of {len(one.excess)} covered")
+        axes.set_xlabel("answers")
+        axes.legend(fontsize=7)
+    axes = figure.add_subplot(1, len(coverages) + 1, len(coverages) + 1)
+    epsilons = sorted({e.epsilon for e in endings})
+    for place, epsilon in enumerate(epsilons):
+        regrets = np.sort([e.regret for e in endings if e.epsilon == epsilon])
+        across = place + np.linspace(-0.35, 0.35, len(regrets))
+        axes.scatter(across, regrets, s=9, color=COLOURS["useralign"])
+        axes.hlines(epsilon, place - 0.42, place + 0.42, color=COLOURS["useralign_loss"])
+    axes.set_xticks(range(len(epsilons)), [f"ε = {epsilon:g}" for epsilon in epsilons])
+    axes.set_title("regret at the end, below ε")
     return figure
 
 
@@ -173,14 +202,7 @@ def draw_steps(axes: Axes, cells: Cells) -> None:
 def draw_band(axes: Axes, points: Sequence[tuple[int, Mean]], alpha: float, **look: Any) -> None:
     """Draw a line through means over steps, and a band of one standard error around it.
 
-    Parameters
-    ----------
-    axes : Axes
-    points : sequence of (t, Mean)
-    alpha : float
-        Of the band.
-    **look
-        Of the line: `color`, `label`, `marker`, ...
+    `look` is that of the line: its color, label and marker; `alpha` is of the band.
     """
     steps = [t for t, _ in points]
     mean = np.array([value.mean for _, value in points])
@@ -245,41 +267,30 @@ def _shared_legend(figure: Figure) -> None:
     )
 
 
-def draw_step(
+def draw_frame(
     axes: Axes,
-    step: Step,
+    frame: Frame,
     features: NDArray[np.float64],
-    *,
+    truth: NDArray[np.float64],
     colour: str = COLOURS["useralign"],
-    truth: NDArray[np.float64] | None = None,
 ) -> None:
-    """Draw one step: the disc, the half-planes, the confidence set and the candidates.
+    """Draw one frame: the disc, the half-planes, the confidence set and the candidates.
 
-    Parameters
-    ----------
-    axes : Axes
-    step : Step
-    features : ndarray, shape (K, 2)
-        Drawn as directions, stretched to the disc.
-    colour : str
-        Of the confidence set.
-    truth : ndarray, shape (2,), optional
-        The user's preference vector, drawn as a star.
+    Features, shape (K, 2), are drawn as directions, stretched to the disc; the truth, shape (2,),
+    is the user's preference vector, a star.
     """
-    radius = step.region.norm_bound
+    radius = frame.region.norm_bound
     angles = np.linspace(0.0, 2.0 * np.pi, 361)
     axes.fill(radius * np.cos(angles), radius * np.sin(angles), color="#F1F1F1", zorder=0)
-    outline = step.region.outline()
+    outline = frame.region.outline()
     axes.fill(*outline.T, facecolor=colour, alpha=0.28, zorder=1)
     axes.plot(*np.vstack([outline, outline[:1]]).T, color=colour, linewidth=1.2, zorder=2)
-    if step.region.cone:
-        _draw_cuts(axes, step)
+    if frame.region.cone:
+        _draw_cuts(axes, frame)
     axes.plot(radius * np.cos(angles), radius * np.sin(angles), color="#888888", linewidth=0.8)
-    _draw_candidates(axes, step, features * (_SPREAD * radius / _reach(features)))
-    if truth is not None:
-        axes.plot(
-            *truth, marker="*", color="black", markersize=11, markeredgecolor="white", zorder=7
-        )
+    longest = float(np.linalg.norm(features, axis=1).max()) or 1.0
+    _draw_candidates(axes, frame, features * (_SPREAD * radius / longest))
+    axes.plot(*truth, marker="*", color="black", markersize=11, markeredgecolor="white", zorder=7)
     axes.set_xlim(-1.08 * radius, 1.08 * radius)
     axes.set_ylim(-1.08 * radius, 1.08 * radius)
     axes.set_aspect("equal")
@@ -288,44 +299,36 @@ def draw_step(
 
 @styled
 def strip(
-    trails: Mapping[str, Sequence[Step]],
+    trails: Mapping[str, Sequence[Frame]],
     features: NDArray[np.float64],
     steps: Mapping[str, Sequence[int]],
-    truth: NDArray[np.float64] | None = None,
+    truth: NDArray[np.float64],
 ) -> Figure:
     """Draw several steps side by side, a row for each method: Figure 2a and 2b.
 
-    Parameters
-    ----------
-    trails : mapping of str to sequence of Step
-        By method.
-    features : ndarray, shape (K, 2)
-    steps : mapping of str to sequence of int
-        The numbers of answers at which to draw, equally many for each method.
-    truth : ndarray, shape (2,), optional
+    `steps` has the numbers of answers at which to draw, equally many for each method; features have
+    shape (K, 2), the truth (2,).
     """
     width = max(len(times) for times in steps.values())
     figure = new_figure(2.1 * width, 2.35 * len(trails) + 0.45)
     for row, (method, trail) in enumerate(trails.items()):
         for column, t in enumerate(steps[method]):
             axes = figure.add_subplot(len(trails), width, row * width + column + 1)
-            step = next((s for s in trail if s.t == t), trail[-1])
-            draw_step(axes, step, features, colour=COLOURS[method], truth=truth)
+            frame = next((s for s in trail if s.t == t), trail[-1])
+            draw_frame(axes, frame, features, truth, COLOURS[method])
             left = f"{SETS[method]}, " if column == 0 else ""
             axes.set_title(f"{left}t = {t}", loc="center", fontweight="normal", fontsize=9)
-    _legend(figure, truth is not None)
+    _legend(figure)
     return figure
 
 
 @styled
-def step_figure(
-    step: Step, features: NDArray[np.float64], truth: NDArray[np.float64] | None = None
-) -> Figure:
-    """Draw one step alone; parameters as for `draw_step`."""
+def frame_figure(frame: Frame, features: NDArray[np.float64], truth: NDArray[np.float64]) -> Figure:
+    """Draw one step alone; parameters as for `draw_frame`."""
     figure = new_figure(4.2, 4.6)
     axes = figure.add_subplot()
-    draw_step(axes, step, features, truth=truth)
-    axes.set_title(f"t = {step.t}, B(t) = {step.bound:.2f}, {len(step.viable)} viable")
+    draw_frame(axes, frame, features, truth)
+    axes.set_title(f"t = {frame.t}, B(t) = {frame.bound:.2f}, {len(frame.viable)} viable")
     return figure
 
 
@@ -348,12 +351,12 @@ def curves_figure(curves: Curves) -> Figure:
     return figure
 
 
-def _draw_cuts(axes: Axes, step: Step) -> None:
+def _draw_cuts(axes: Axes, frame: Frame) -> None:
     """Draw the border of each answer's half-plane, the newest strongest."""
-    radius = step.region.norm_bound
-    for index, row in enumerate(step.region.rows):
+    radius = frame.region.norm_bound
+    for index, row in enumerate(frame.region.rows):
         along = np.array([-row[1], row[0]]) * (radius / (np.linalg.norm(row) or 1.0))
-        newest = index == len(step.region.rows) - 1
+        newest = index == len(frame.region.rows) - 1
         axes.plot(
             [-along[0], along[0]],
             [-along[1], along[1]],
@@ -364,21 +367,21 @@ def _draw_cuts(axes: Axes, step: Step) -> None:
         )
 
 
-def _draw_candidates(axes: Axes, step: Step, points: NDArray[np.float64]) -> None:
+def _draw_candidates(axes: Axes, frame: Frame, points: NDArray[np.float64]) -> None:
     viable = np.zeros(len(points), dtype=bool)
-    viable[list(step.viable)] = True
+    viable[list(frame.viable)] = True
     out, left = points[~viable], points[viable]
     axes.plot(out[:, 0], out[:, 1], "o", color="#A0A0A0", markerfacecolor="none", markersize=3.6)
     axes.plot(left[:, 0], left[:, 1], "o", color="#333333", markersize=4)
-    marks = [(step.incumbent, "o", _INCUMBENT)]
-    if step.challenger is not None:
-        marks.append((step.challenger, "D", _CHALLENGER))
+    marks = [(frame.incumbent, "o", _INCUMBENT)]
+    if frame.challenger is not None:
+        marks.append((frame.challenger, "D", _CHALLENGER))
     for index, marker, colour in marks:
         x, y = points[index]
         axes.plot([x], [y], marker, color=colour, markersize=7.2, markeredgecolor="white", zorder=6)
 
 
-def _legend(figure: Figure, with_truth: bool) -> None:
+def _legend(figure: Figure) -> None:
     from matplotlib.lines import Line2D  # noqa: PLC0415 - an extra
 
     parts = [
@@ -390,61 +393,84 @@ def _legend(figure: Figure, with_truth: bool) -> None:
     ]
     handles = [
         Line2D([], [], linestyle="none", marker=m, color=c, markersize=s, markerfacecolor=f)
-        for _, m, c, s, f in (parts if with_truth else parts[:-1])
+        for _, m, c, s, f in parts
     ]
-    names = [name for name, *_ in parts][: len(handles)]
+    names = [name for name, *_ in parts]
     figure.legend(handles, names, loc="outside upper center", ncols=len(names))
 
 
-def _reach(features: NDArray[np.float64]) -> float:
-    return float(np.linalg.norm(features, axis=1).max()) or 1.0
-
-
 @styled
-def example_figure(
-    trail: Sequence[Step], pool: Pool, truth: NDArray[np.float64] | None = None
-) -> Figure:
+def example_figure(trail: Sequence[Frame], pool: Pool, truth: NDArray[np.float64]) -> Figure:
     """Draw every step of an interaction above the two answers compared in it.
 
-    Parameters
-    ----------
-    trail : sequence of Step
-        Its last step, where nothing is left to ask, shows the answer.
-    pool : Pool
-        Of dimension 2, with texts.
-    truth : ndarray, shape (2,), optional
-        The user's preference vector.
+    The last frame, where nothing is left to ask, shows the answer. The pool has two dimensions and
+    texts; the truth, shape (2,), is the user's preference vector.
     """
     figure = new_figure(2.75 * len(trail), 5.5)
     grid = figure.add_gridspec(2, len(trail), height_ratios=[1.0, 1.05])
-    for column, step in enumerate(trail):
+    for column, frame in enumerate(trail):
         picture = figure.add_subplot(grid[0, column])
-        draw_step(picture, step, pool.features, truth=truth)
-        picture.set_title(_title(step), loc="center")
+        draw_frame(picture, frame, pool.features, truth)
+        picture.set_title(_title(frame), loc="center")
         words = figure.add_subplot(grid[1, column])
-        _write(words, step, pool)
+        _write(words, frame, pool)
     _name_axes(figure.axes[0], pool)
     figure.suptitle(f"“{pool.question}”", fontsize=11)
     return figure
 
 
-def _title(step: Step) -> str:
-    if step.challenger is None:
-        return f"after {step.t} answers: done"
-    return f"question {step.t + 1}, B = {step.bound:.2f}"
+@styled
+def walk_figure(pairs: Sequence[tuple[str, str, bool]], result: str, title: str) -> Figure:
+    """Draw an interaction over pictures: each pair with the preferred one framed, and the result.
+
+    A pair has the files of both pictures, and whether the first was preferred; `result` is a file.
+    """
+    image = import_extra("PIL.Image", "drawing pictures", "vision")
+    rows = (len(pairs) + 2) // 3
+    figure = new_figure(11.0, 1.75 * rows + 0.8)
+    grid = figure.add_gridspec(rows, 8, width_ratios=[1, 1, 1, 1, 1, 1, 0.15, 2])
+    for number, (first, second, won) in enumerate(pairs):
+        row, column = divmod(number, 3)
+        for side, (path, preferred) in enumerate(((first, won), (second, not won))):
+            axes = figure.add_subplot(grid[row, 2 * column + side])
+            _show_picture(axes, image.open(path), preferred)
+            if side == 0:
+                axes.set_title(f"t = {number + 1}", fontsize=8)
+    axes = figure.add_subplot(grid[:, 7])
+    _show_picture(axes, image.open(result), preferred=True)
+    axes.set_title("The result", fontsize=9)
+    figure.suptitle(title, fontsize=10)
+    return figure
 
 
-def _write(axes: Axes, step: Step, pool: Pool) -> None:
+def _show_picture(axes: Axes, picture: Any, preferred: bool) -> None:
+    axes.imshow(np.asarray(picture.convert("RGB").resize((192, 192))))
+    axes.grid(visible=False)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for spine in axes.spines.values():
+        spine.set_visible(preferred)
+        spine.set_color(COLOURS["iidbest"])
+        spine.set_linewidth(3.0)
+
+
+def _title(frame: Frame) -> str:
+    if frame.challenger is None:
+        return f"after {frame.t} answers: done"
+    return f"question {frame.t + 1}, B = {frame.bound:.2f}"
+
+
+def _write(axes: Axes, frame: Frame, pool: Pool) -> None:
     """Write the answers compared, the one preferred in a green frame; or the answer found."""
     axes.set_axis_off()
-    if step.challenger is None:
-        _box(axes, 0.98, "The answer", pool[step.incumbent].text, preferred=True)
+    if frame.challenger is None:
+        _box(axes, 0.98, "The answer", pool[frame.incumbent].text, preferred=True)
         return
     for top, name, index in (
-        (0.98, "Incumbent", step.incumbent),
-        (0.48, "Challenger", step.challenger),
+        (0.98, "Incumbent", frame.incumbent),
+        (0.48, "Challenger", frame.challenger),
     ):
-        _box(axes, top, name, pool[index].text, preferred=index == step.winner)
+        _box(axes, top, name, pool[index].text, preferred=index == frame.winner)
 
 
 def _box(axes: Axes, top: float, name: str, text: str, *, preferred: bool) -> None:

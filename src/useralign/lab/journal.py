@@ -39,7 +39,7 @@ from useralign.geometry import ZERO
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from useralign.lab.dispatch import Outcome
+    from useralign.lab.dispatch import CellOutcome
 
     Result = Mapping[str, Any]
 
@@ -49,24 +49,12 @@ _NEEDED = {"key", "steps", "stopped_at", "stop_reason", "pool_size"}
 
 
 class Step(NamedTuple):
-    """An interaction after `t` answers.
+    """An interaction after `t` answers."""
 
-    Parameters
-    ----------
-    t : int
-        How many answers were given: the interaction cost.
-    bound : float
-        B(t).
-    best : str
-        The id of the candidate recommended.
-    win : float
-        Its win-rate against the baseline.
-    """
-
-    t: int
-    bound: float
-    best: str
-    win: float
+    t: int  # how many answers were given: the interaction cost
+    bound: float  # B(t)
+    best: str  # the id of the candidate recommended
+    win: float  # its win-rate against the baseline
 
 
 def step_at(cell: Result, t: int) -> dict[str, Any]:
@@ -96,21 +84,11 @@ def at_epsilon(cell: Result, epsilon: float) -> Step:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All cells of a plan's run.
+    """All cells of a plan's run."""
 
-    Parameters
-    ----------
-    plan : str
-        The plan's name.
-    embedders : dict of str to str
-        What made the features of each domain.
-    cells : list of dict
-        Sorted by key.
-    """
-
-    plan: str
-    embedders: dict[str, str]
-    cells: list[dict[str, Any]]
+    plan: str  # the plan's name
+    embedders: dict[str, str]  # what made the features of each domain
+    cells: list[dict[str, Any]]  # sorted by key
 
     def select(self, **fields: Any) -> list[dict[str, Any]]:
         """Return the cells with these values, e.g. `select(domain="food64d", mode="budget")`."""
@@ -125,10 +103,7 @@ class Results:
     def read(cls, folder: str | Path) -> Results:
         """Read the results in a folder, or a results file.
 
-        Raises
-        ------
-        FileFormatError
-            If there are none yet, or the file is damaged.
+        Raises FileFormatError if there are none yet, or the file is damaged.
         """
         path = Path(folder)
         path = path / RESULTS if path.is_dir() else path
@@ -155,18 +130,7 @@ def select(cells: Iterable[dict[str, Any]], **fields: Any) -> list[dict[str, Any
 
 
 class Journal:
-    """The finished cells of a run, by key. Use it as a context manager.
-
-    Parameters
-    ----------
-    folder : str or Path
-
-    Attributes
-    ----------
-    cells : dict of str to dict
-    dropped : int
-        How many lines could not be read.
-    """
+    """The finished cells of a run, by key; `dropped` counts lines that could not be read."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
@@ -179,14 +143,14 @@ class Journal:
         self.cells, self.dropped = _read(path)
         if self.dropped:
             write_atomically(path, "".join(f"{_line(cell)}\n" for cell in self.cells.values()))
-        self._files = [_appending(path), _appending(self.folder / TIMINGS)]
+        self._files = [open_to_append(path), open_to_append(self.folder / TIMINGS)]
         return self
 
     def __exit__(self, *_: object) -> None:
         while self._files:
             self._files.pop().close()
 
-    def add(self, outcomes: Iterable[Outcome]) -> None:
+    def add(self, outcomes: Iterable[CellOutcome]) -> None:
         """Add what is finished; it is on disk when this returns."""
         cells, timings = self._files
         for outcome in outcomes:
@@ -216,57 +180,35 @@ def read_timings(folder: str | Path) -> dict[str, dict[str, Any]]:
 def check_conditions(path: Path, conditions: Mapping[str, Any], what: str) -> None:
     """Record what decides results beside their cells, or refuse to mix two such records.
 
-    Parameters
-    ----------
-    path : Path
-        The file of the record, in the folder of the run.
-    conditions : mapping
-        `format`, `version`, `embedders` of each domain, and perhaps `seed`, and `people`, the
-        fingerprint of recorded ones. Embedders of more domains may be added later.
-    what : str
-        "run" or "comparison", for messages.
-
-    Raises
-    ------
-    FileFormatError
-        If the folder was begun under other conditions, or the file is not such a record.
+    Conditions are `format`, `version`, the `embedders` of domains, to which others may be added
+    later, and perhaps `seed` and `people`, the fingerprint of recorded ones. `what` is "run" or
+    "comparison", for messages.
     """
     before = read_json(path) if path.exists() else dict(conditions)
     if not isinstance(before, dict) or before.get("format") != conditions["format"]:
         raise FileFormatError(f"{path}: is not the record of a {what}; choose another folder")
-    if before["version"] != conditions["version"]:
-        raise FileFormatError(
-            f"{path.parent}: was begun with useralign {before['version']}, this is "
-            f"{conditions['version']}; choose another folder"
-        )
-    if before.get("seed") != conditions.get("seed"):
-        raise FileFormatError(
-            f"{path.parent}: was begun with seed {before.get('seed')!r}, now it is "
-            f"{conditions.get('seed')!r}; choose another folder"
-        )
+    for key, name in (("version", "useralign"), ("seed", "seed")):
+        if before.get(key) != conditions.get(key):
+            raise FileFormatError(
+                f"{path.parent}: was begun with {name} {before.get(key)}, this is "
+                f"{conditions.get(key)}; choose another folder"
+            )
     people = before.get("people"), conditions.get("people")
     if all(people) and people[0] != people[1]:
         raise FileFormatError(
             f"{path.parent}: was begun with other records of people; choose another"
         )
-    _check_embedders(path.parent, before["embedders"], conditions["embedders"], what)
+    remedy = "name one as embedder in the plan, or " if what == "run" else ""
+    for domain, embedder in conditions["embedders"].items():
+        if (other := before["embedders"].get(domain, embedder)) != embedder:
+            raise FileFormatError(
+                f"{path.parent}: features of {domain} were made by {other!r}, now they would be "
+                f"by {embedder!r}; {remedy}choose another folder"
+            )
     merged = {**before, "embedders": {**before["embedders"], **conditions["embedders"]}}
     if "people" in conditions:
         merged["people"] = people[0] or people[1]
     write_json(path, merged)
-
-
-def _check_embedders(
-    folder: Path, before: Mapping[str, str], now: Mapping[str, str], what: str
-) -> None:
-    remedy = "name one as embedder in the plan, or " if what == "run" else ""
-    for domain, embedder in now.items():
-        other = before.get(domain, embedder)
-        if other != embedder:
-            raise FileFormatError(
-                f"{folder}: features of {domain} were made by {other!r}, now they would be by "
-                f"{embedder!r}; {remedy}choose another folder"
-            )
 
 
 def _line(cell: Result) -> str:
@@ -283,7 +225,7 @@ def _read(path: Path) -> tuple[dict[str, dict[str, Any]], int]:
     return {entry["key"]: entry for entry in whole}, len(entries) - len(whole) + bool(rest)
 
 
-def _appending(path: Path) -> BinaryIO:
+def open_to_append(path: Path) -> BinaryIO:
     """Open a file to append to; whatever was cut short in it stays a line of its own."""
     cut = path.exists() and not path.read_bytes().endswith(b"\n")
     file = path.open("ab")

@@ -1,27 +1,25 @@
 """The paper's metrics over cells: win-rate, interaction cost, head-to-head (sections 5.1, 5.3).
 
 Means are over questions, users and seeds, with the standard error that the paper's tables have:
-the standard deviation over the square root of n, without Bessel's correction.
+the standard deviation over the square root of n, without Bessel's correction. That error takes the
+seeds of one user, and the users of one question, as independent; `clustered` does not.
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from useralign import domains
 from useralign.errors import OptionError
-from useralign.lab.cell import embedder_of, pool_of, user_of
+from useralign.lab.cell import pool_of, user_of
 from useralign.lab.journal import at, at_epsilon, select
 from useralign.lab.paper import Mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from useralign.pool import Candidate
 
 Cells = list[dict[str, Any]]
 _INTERACTION = ("domain", "style", "question", "user", "seed")
@@ -40,6 +38,41 @@ def percent(wins: Iterable[float]) -> Mean:
     return mean_sem(100.0 * win for win in wins)
 
 
+def clustered(cells: Cells, numbers: Iterable[float]) -> Mean:
+    """Return the mean of a number per cell, with a standard error clustered by question.
+
+    Users are people of one question, so that clusters of questions contain those of users: what
+    two-way clustering by user and question comes to here. With one question alone, users are the
+    clusters. NaN stands for an error that one cluster cannot give.
+    """
+    values = np.array(list(numbers), dtype=np.float64)
+    if not len(values):
+        return Mean(math.nan, math.nan)
+    several = len({(cell["domain"], cell["question"]) for cell in cells}) > 1
+    names = [(c["domain"], c["question"], "" if several else c["user"]) for c in cells]
+    sums: dict[tuple[str, str, str], float] = {}
+    for name, rest in zip(names, values - values.mean(), strict=True):
+        sums[name] = sums.get(name, 0.0) + float(rest)
+    count = len(sums)
+    if count < 2:
+        return Mean(float(values.mean()), math.nan)
+    spread = math.sqrt(count / (count - 1) * sum(total**2 for total in sums.values()))
+    return Mean(float(values.mean()), spread / len(values))
+
+
+def interaction(cell: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what two methods' cells of the same user, question and seed have in common."""
+    return tuple(cell[key] for key in _INTERACTION)
+
+
+def favourites(cells: Cells) -> dict[tuple[Any, ...], str]:
+    """Return the candidate of the pool that the user of each interaction likes best.
+
+    It is what Oracle recommends, so that only interactions that Oracle was run on are there.
+    """
+    return {interaction(c): at(c, 0).best for c in select(cells, method="oracle")}
+
+
 def at_threshold(cells: Cells, method: str, epsilon: float) -> tuple[Mean, Mean] | None:
     """Return win-rate and cost of a method that stops at epsilon; None without such cells."""
     steps = [at_epsilon(c, epsilon) for c in select(cells, method=method, mode="epsilon")]
@@ -54,66 +87,31 @@ def at_budget(cells: Cells, method: str, t: int) -> Mean | None:
     return percent(at(cell, t).win for cell in ours) if ours else None
 
 
-def head_to_head(
-    cells_a: Cells,
-    cells_b: Cells,
-    t: int | None = None,
-    *,
-    epsilon: float | None = 0.0,
-    embedders: Mapping[str, str] | None = None,
-) -> Mean:
-    """Return how often the user of an interaction prefers A's final answer to B's.
+def head_to_head(cells_a: Cells, cells_b: Cells, t: int, embedders: Mapping[str, str]) -> Mean:
+    """Return how often users prefer what A ends with at epsilon = 0 to what B has after t answers.
 
-    Parameters
-    ----------
-    cells_a, cells_b : list of dict
-        Each interaction of the one is compared with the same interaction of the other.
-    t : int, optional
-        B's answer is that after `t` answers, as is A's if `epsilon` is None; the last ones when
-        not given.
-    epsilon : float or None
-        A's answer is that at which it stops by this threshold.
-    embedders : mapping of str to str, optional
-        What made the features of each domain, as `Results` has it; for users with a taste in the
-        features. The defaults of this machine when not given.
-
-    Returns
-    -------
-    Mean
-        In [0, 1]; the same answer from both counts as half a win.
-
-    Raises
-    ------
-    OptionError
-        If an interaction of A is not in B, or is there twice.
+    It is in [0, 1]; the same answer from both counts as half a win. `embedders` are those of
+    `Results`, for users with a taste in the features. Raises OptionError if an interaction of A is
+    not in B, or is there twice.
     """
-    others = {_interaction(cell): cell for cell in cells_b}
+    others = {interaction(cell): cell for cell in cells_b}
     if len(others) < len(cells_b):
         raise OptionError("B has two cells of one interaction; select one method and mode")
     scores = []
     for cell in cells_a:
-        other = others.get(_interaction(cell))
+        other = others.get(interaction(cell))
         if other is None:
             raise OptionError(f"{cell['key']} has no counterpart to be compared with")
-        last = cell["stopped_at"] if t is None else t
-        ours = at(cell, last) if epsilon is None else at_epsilon(cell, epsilon)
-        theirs = at(other, other["stopped_at"] if t is None else t)
-        scores.append(_score(cell, ours.best, theirs.best, (embedders or {}).get(cell["domain"])))
+        ours, theirs = at_epsilon(cell, 0.0).best, at(other, t).best
+        scores.append(_score(cell, ours, theirs, embedders[cell["domain"]]))
     return mean_sem(scores)
 
 
-def _interaction(cell: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(cell[key] for key in _INTERACTION)
-
-
-def _score(cell: Mapping[str, Any], ours: str, theirs: str, embedder: str | None) -> float:
+def _score(cell: Mapping[str, Any], ours: str, theirs: str, embedder: str) -> float:
     if ours == theirs:
         return 0.5
-    embedder = embedder or embedder_of(domains.load(cell["domain"]))
-    candidates = _by_id(cell["domain"], cell["style"], cell["question"], embedder)
-    return user_of(cell, embedder).prefers(candidates[ours], candidates[theirs])
-
-
-@lru_cache(maxsize=256)
-def _by_id(domain: str, style: str, question: str, embedder: str) -> dict[str, Candidate]:
-    return {candidate.label: candidate for candidate in pool_of(domain, style, question, embedder)}
+    candidates = {
+        candidate.label: candidate
+        for candidate in pool_of(cell["domain"], cell["style"], cell["question"], embedder)
+    }
+    return user_of(cell, embedder).win_rate(candidates[ours], candidates[theirs])

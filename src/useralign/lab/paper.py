@@ -8,8 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pydantic import TypeAdapter
+
+from useralign.domains.near import base_of
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
 DATA = Path(__file__).parent / "data" / "paper.toml"
 DOMAINS = ("food64d", "travel64d", "visual512d", "dsp64d")
@@ -25,33 +29,22 @@ class Mean(NamedTuple):
     mean: float
     sem: float
 
+    def to_dict(self) -> dict[str, float]:
+        """Return it as plain data."""
+        return {"mean": round(self.mean, 6), "sem": round(self.sem, 6)}
 
-@dataclass(frozen=True, slots=True)
-class TradeOff:
-    """One row of the win-rate and cost tables.
 
-    Parameters
-    ----------
-    method : str
-    epsilon : float or None
-        The stopping threshold, for the methods that have one.
-    t : int or None
-        The number of questions, for iidBest.
-    win : Mean
-        In percent.
-    cost : Mean
-        In questions.
-    """
+class TradeOff(NamedTuple):
+    """One row of the win-rate and cost tables."""
 
     method: str
-    epsilon: float | None
-    t: int | None
-    win: Mean
-    cost: Mean
+    win: Mean  # in percent
+    cost: Mean  # in questions
+    epsilon: float | None = None  # the stopping threshold, for the methods that have one
+    t: int | None = None  # the number of questions, for iidBest
 
 
-@dataclass(frozen=True, slots=True)
-class WallClock:
+class WallClock(NamedTuple):
     """Seconds that one step of UserAlign took, in parts."""
 
     domain: str
@@ -62,8 +55,7 @@ class WallClock:
     second: float
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
+class Costs(NamedTuple):
     """What one run cost: dollars for the pool and the simulated user, seconds for embedding."""
 
     domain: str
@@ -74,8 +66,7 @@ class Costs:
     user: str
 
 
-@dataclass(frozen=True, slots=True)
-class Human:
+class Human(NamedTuple):
     """One cell of the table of the study with people."""
 
     method: str
@@ -85,35 +76,25 @@ class Human:
     win: Mean
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Paper:
-    """All of the paper's tables.
+    """All of the paper's tables, as the file has them."""
 
-    Parameters
-    ----------
-    trade_off : mapping of str to tuple of TradeOff
-        By domain.
-    head_to_head : mapping of (domain, t) to Mean
-        How often UserAlign at epsilon 0 wins against iidBest at t, in percent.
-    large_pool : mapping of (method, t) to Mean
-        Win-rates with N = 1,000, in percent.
-    wall_clock : tuple of WallClock
-    costs : tuple of Costs
-    human_study : tuple of Human
-    """
-
-    trade_off: Mapping[str, tuple[TradeOff, ...]]
-    head_to_head: Mapping[tuple[str, int], Mean]
-    large_pool: Mapping[tuple[str, int], Mean]
-    wall_clock: tuple[WallClock, ...]
-    costs: tuple[Costs, ...]
-    human_study: tuple[Human, ...]
+    trade_off: dict[str, list[TradeOff]]  # by domain
+    head_to_head: dict[tuple[str, int], Mean]  # UserAlign at epsilon 0 against iidBest at t, in %
+    large_pool: dict[tuple[str, int], Mean]  # win-rates with N = 1,000 by method and t, in percent
+    wall_clock: list[WallClock]
+    costs: list[Costs]
+    human_study: list[Human]
 
     def row(
         self, domain: str, method: str, *, epsilon: float | None = None, t: int | None = None
     ) -> TradeOff | None:
-        """Return the row of a domain's table, or None where the paper has none."""
-        for row in self.trade_off.get(domain, ()):
+        """Return the row of a domain's table, or None where the paper has none.
+
+        Variants of a domain have the paper's rows of that domain.
+        """
+        for row in self.trade_off.get(base_of(domain), ()):
             if (row.method, row.epsilon, row.t) == (method, epsilon, t):
                 return row
         return None
@@ -123,27 +104,12 @@ class Paper:
 def load() -> Paper:
     """Read the paper's numbers."""
     data = tomllib.loads(DATA.read_text(encoding="utf-8"))
-    return Paper(
-        trade_off={
-            name: tuple(_trade_off(row) for row in rows) for name, rows in data["trade_off"].items()
-        },
-        head_to_head=_by_step(data["head_to_head"]),
-        large_pool=_by_step(data["large_pool"]),
-        wall_clock=tuple(WallClock(**row) for row in data["wall_clock"]),
-        costs=tuple(Costs(**row) for row in data["costs"]),
-        human_study=tuple(
-            Human(method, row["domain"], row["persona"], row["t"], Mean(*row["win"]))
-            for method, rows in data["human_study"].items()
-            for row in rows
-        ),
-    )
+    for table in ("head_to_head", "large_pool"):
+        data[table] = {(name, row["t"]): row["win"] for name, row in _rows(data[table])}
+    data["human_study"] = [{"method": name, **row} for name, row in _rows(data["human_study"])]
+    return TypeAdapter(Paper).validate_python(data)
 
 
-def _trade_off(row: dict[str, Any]) -> TradeOff:
-    return TradeOff(
-        row["method"], row.get("epsilon"), row.get("t"), Mean(*row["win"]), Mean(*row["cost"])
-    )
-
-
-def _by_step(table: dict[str, list[dict[str, Any]]]) -> dict[tuple[str, int], Mean]:
-    return {(name, row["t"]): Mean(*row["win"]) for name, rows in table.items() for row in rows}
+def _rows(table: dict[str, list[dict[str, Any]]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, rows in table.items():
+        yield from ((name, row) for row in rows)

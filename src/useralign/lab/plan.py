@@ -11,6 +11,7 @@
     [[users]]
     kind = "persona"                # a registered kind of user
     count = 3                       # for each question
+    slips = 0.05                    # the share of answers that are turned round; 0 if not given
 
     [[methods]]
     name = "useralign"
@@ -24,6 +25,7 @@ against what is there (domains, questions, users, methods) when it is read or ch
 from __future__ import annotations
 
 import contextlib
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -48,11 +50,11 @@ Count = Annotated[int, Field(ge=1)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 
 
-class _Entry(BaseModel):
+class _PlanPart(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class DomainEntry(_Entry):
+class PlanDomain(_PlanPart):
     """A domain of a plan; one that is optional is left out where it cannot be run."""
 
     name: Name
@@ -69,14 +71,28 @@ class DomainEntry(_Entry):
         return [domain.question(ident) for ident in self.questions]
 
 
-class UserEntry(_Entry):
-    """A kind of users, and how many there are for each question."""
+class PlanUser(_PlanPart):
+    """A kind of users, and how many there are for each question.
+
+    With `slips`, that share of their answers is turned round, whatever the pair.
+    """
 
     kind: Name
     count: Count = 3
+    slips: Annotated[float, Field(ge=0.0, le=0.5)] = 0.0
+
+    @property
+    def title(self) -> str:
+        """What the kind is called in results, as `cell.user_of` reads it."""
+        return f"{self.kind}+{self.slips:g}" if self.slips else self.kind
+
+    def roster(self, question: Question) -> list[str]:
+        """Return the names of the users for a question."""
+        names = user_kind(self.kind).roster(question, self.count)
+        return [f"{name}+{self.slips:g}" for name in names] if self.slips else names
 
 
-class MethodEntry(_Entry):
+class PlanMethod(_PlanPart):
     """A method with its options; `label` distinguishes two variants of one method."""
 
     name: Name
@@ -90,39 +106,31 @@ class MethodEntry(_Entry):
         return self.label or self.name
 
 
-class Plan(_Entry):
+class Plan(_PlanPart):
     """An experiment as data; `read_plan` makes one from a file.
 
-    Parameters
-    ----------
-    name, title : str
-    domains, users, methods : list
-        Their product, with styles and seeds, is the cells.
-    styles : list of {"mixed", "unbiased"}
-    seeds : int or list of int
-        How many, or which.
-    limit : int
-        How many answers a session may take in mode `epsilon`; the paper's cap is 199.
-    budget : int
-        How many it takes in mode `budget`.
-    embedder, image_embedder : str, optional
-        The default embedders of the machine when not given.
-    every_step : bool
-        Whether results have every step, and not only those in which something is new.
+    The cells are the product of domains, users, methods, styles and seeds. Embedders that are not
+    given are the default ones of the machine.
     """
 
     name: Name
     title: str = ""
-    domains: Annotated[list[DomainEntry], Field(min_length=1)]
-    users: Annotated[list[UserEntry], Field(min_length=1)]
-    methods: Annotated[list[MethodEntry], Field(min_length=1)]
+    domains: Annotated[list[PlanDomain], Field(min_length=1)]
+    users: Annotated[list[PlanUser], Field(min_length=1)]
+    methods: Annotated[list[PlanMethod], Field(min_length=1)]
+    # one of "mixed", "unbiased"
     styles: Annotated[list[Literal["mixed", "unbiased"]], Field(min_length=1)] = ["mixed"]
+    # how many, or which
     seeds: Count | Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)] = 5
+    # how many answers a session may take in mode `epsilon`; the paper's cap is 199
     limit: Count = 199
-    budget: Count = 199
+    budget: Count = 199  # how many it takes in mode `budget`
     embedder: str | None = None
     image_embedder: str | None = None
+    # whether results have every step, and not only those in which something is new
     every_step: bool = False
+    # a folder of pools whose name is one of the domains; see `useralign.domains.pools`
+    data: str | None = None
     _text: str = PrivateAttr(default="")
 
     @field_validator("domains", "users", "methods", "styles", "seeds")
@@ -142,10 +150,7 @@ class Plan(_Entry):
     def replace(self, **changes: Any) -> Plan:
         """Return a plan with other values, checked like one that is read.
 
-        Raises
-        ------
-        OptionError
-            If it names something that is not there.
+        Raises OptionError if it names something that is not there.
         """
         plan = Plan.model_validate({**self.model_dump(), **changes})
         check_plan(plan)
@@ -179,7 +184,7 @@ class Plan(_Entry):
     def _embedder(self, domain: Domain) -> str:
         return embedder_of(domain, self.embedder, self.image_embedder)
 
-    def _trouble(self, entry: DomainEntry) -> str | None:
+    def _trouble(self, entry: PlanDomain) -> str | None:
         if entry.name not in domains.names():
             return f"there is no domain {entry.name!r}; known: {', '.join(domains.names())}"
         domain = domains.load(entry.name)
@@ -188,16 +193,10 @@ class Plan(_Entry):
     def _cells(self) -> Iterator[PlanCell]:
         for domain, questions in self.usable():
             embedder = self._embedder(domain)
-            for style in self.styles:
-                for question in questions:
-                    for kind, name in self._people(question):
-                        names = (domain.name, style, question.id, name, kind)
-                        yield from self._runs(names, embedder)
-
-    def _people(self, question: Question) -> Iterator[tuple[str, str]]:
-        for user in self.users:
-            for name in user_kind(user.kind).roster(question, user.count):
-                yield user.kind, name
+            for style, question, user in product(self.styles, questions, self.users):
+                for name in user.roster(question):
+                    names = (domain.name, style, question.id, name, user.title)
+                    yield from self._runs(names, embedder)
 
     def _runs(self, names: tuple[str, str, str, str, str], embedder: str) -> Iterator[PlanCell]:
         for seed in range(self.seeds) if isinstance(self.seeds, int) else self.seeds:
@@ -213,6 +212,7 @@ class Plan(_Entry):
                         cap=self.limit if mode == "epsilon" else self.budget,
                         embedder=embedder,
                         every_step=self.every_step,
+                        data=self.data,
                     )
 
 
@@ -224,10 +224,7 @@ def shipped_plans() -> list[str]:
 def read_plan(source: str | Path) -> Plan:
     """Read a plan by the name of a shipped one, or by its path.
 
-    Raises
-    ------
-    FileFormatError
-        Naming the file, the key and what is wrong with it.
+    Raises FileFormatError naming the file, the key and what is wrong with it.
     """
     path = Path(source)
     if str(source) in shipped_plans():
@@ -252,13 +249,16 @@ def parse_plan(text: str, where: str = "plan") -> Plan:
 
 def check_plan(plan: Plan) -> None:
     """Raise OptionError, naming the key, if a plan names something that is not there."""
+    if plan.data is not None:
+        with _naming("data"):
+            domains.add(plan.data)
     for number, entry in enumerate(plan.domains):
         with _naming(f"domains[{number}]"):
             questions = entry.selected()
             for index, user in enumerate(plan.users):
                 with _naming(f"users[{index}]"):
                     for question in questions:
-                        user_kind(user.kind).roster(question, user.count)
+                        user.roster(question)
     for number, method in enumerate(plan.methods):
         with _naming(f"methods[{number}]"):
             _check_method(method)
@@ -266,7 +266,7 @@ def check_plan(plan: Plan) -> None:
         raise OptionError("domains: all are optional, and none of them can be run here")
 
 
-def _check_method(entry: MethodEntry) -> None:
+def _check_method(entry: PlanMethod) -> None:
     method = registry.load("methods", entry.name)
     if "epsilon" in entry.modes and not (method.asks and method.stops):
         raise OptionError(

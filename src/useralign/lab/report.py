@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from useralign.files import write_atomically, write_json
+from useralign.lab.claims import SORTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,73 +23,48 @@ if TYPE_CHECKING:
 HOLDS, FAILS = "holds", "does not hold"
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A figure that was written.
-
-    Parameters
-    ----------
-    path : Path
-        Of the PNG file.
-    caption : str
-    """
-
-    path: Path
-    caption: str
-
-
 @dataclass(slots=True)
 class Section:
-    """A part of the report.
-
-    Parameters
-    ----------
-    title, text : str
-    tables : list of Table
-    pictures : list of Picture
-    """
+    """A part of the report."""
 
     title: str
     text: str = ""
     tables: list[Table] = field(default_factory=list)
-    pictures: list[Picture] = field(default_factory=list)
+    pictures: list[tuple[Path, str]] = field(default_factory=list)  # of PNG files, with captions
 
 
 @dataclass(slots=True)
 class Report:
-    """All that a reproduction found.
-
-    Parameters
-    ----------
-    title : str
-    facts : dict of str to str
-        How it was made: version, seeds, embedders.
-    verdicts : list of Verdict
-    sections : list of Section
-    """
+    """All that a reproduction found."""
 
     title: str
+    # how it was made: version, seeds, embedders
     facts: dict[str, str] = field(default_factory=dict)
     verdicts: list[Verdict] = field(default_factory=list)
     sections: list[Section] = field(default_factory=list)
 
     def summary(self) -> str:
-        """Return one sentence: how many claims hold."""
-        good = sum(verdict.holds for verdict in self.verdicts)
+        """Return how many of the checks that could fail hold, and how many are not counted."""
         if not self.verdicts:
             return "No claim was checked by this run."
-        if good == len(self.verdicts):
-            return f"All {good} checks of the paper's claims hold on our data."
-        return (
-            f"{good} of {len(self.verdicts)} checks of the paper's claims hold on our data; "
-            f"{len(self.verdicts) - good} do not, with the reasons below."
+        open_ = [verdict.holds for verdict in self.verdicts if verdict.sort == "open"]
+        good, rest = sum(open_), len(self.verdicts) - len(open_)
+        text = (
+            f"{good} of {len(open_)} checks of the paper's claims that could fail hold on our data"
         )
+        if good < len(open_):
+            text += f"; {len(open_) - good} do not, with the reasons below"
+        broken = sum(not verdict.holds for verdict in self.verdicts if verdict.sort != "open")
+        trouble = f", of which {broken} fail all the same" if broken else ""
+        more = f" {rest} more are true by definition or implied by others{trouble}."
+        return f"{text}.{more if rest else ''}"
 
-    def by_claim(self) -> dict[str, list[Verdict]]:
-        """Return the verdicts by claim, those with a failure first."""
+    def by_claim(self, sort: str | None = None) -> dict[str, list[Verdict]]:
+        """Return the verdicts of a sort, or all, by claim; those with a failure first."""
         groups: dict[str, list[Verdict]] = {}
         for verdict in self.verdicts:
-            groups.setdefault(verdict.claim, []).append(verdict)
+            if sort in (None, verdict.sort):
+                groups.setdefault(verdict.claim, []).append(verdict)
         return dict(sorted(groups.items(), key=lambda item: all(v.holds for v in item[1])))
 
     def to_markdown(self, folder: Path) -> str:
@@ -97,17 +73,20 @@ class Report:
         lines += [f"- {name}: {value}" for name, value in self.facts.items()]
         if self.verdicts:
             lines += ["", "## The paper's claims", ""]
-        for claim, verdicts in self.by_claim().items():
-            lines += [f"**{claim}.**", ""]
-            for v in verdicts:
-                state = HOLDS if v.holds else FAILS.upper()
-                lines.append(f"- {v.where}: {state}. Ours: {v.ours}. Paper: {v.paper}. {v.why}")
-            lines.append("")
+        for sort, heading in SORTS.items():
+            groups = self.by_claim(sort)
+            lines += [f"### {heading.capitalize()}", ""] if groups else []
+            for claim, verdicts in groups.items():
+                lines += [f"**{claim}.**", ""]
+                for v in verdicts:
+                    state = HOLDS if v.holds else FAILS.upper()
+                    lines.append(f"- {v.where}: {state}. Ours: {v.ours}. Paper: {v.paper}. {v.why}")
+                lines.append("")
         for section in self.sections:
             lines += ["", f"## {section.title}", "", section.text, ""]
-            for picture in section.pictures:
-                link = picture.path.relative_to(folder).as_posix()
-                lines += [f"![{picture.caption}]({link})", "", f"*{picture.caption}*", ""]
+            for path, caption in section.pictures:
+                link = path.relative_to(folder).as_posix()
+                lines += [f"![{caption}]({link})", "", f"*{caption}*", ""]
             lines += [table.to_markdown() for table in section.tables]
         return "\n".join(lines) + "\n"
 
@@ -145,8 +124,12 @@ class Report:
     def _claims(self) -> str:
         if not self.verdicts:
             return ""
-        groups = "".join(_claim(claim, verdicts) for claim, verdicts in self.by_claim().items())
-        return f"<section><h2>The paper's claims</h2>{groups}</section>"
+        parts = []
+        for sort, heading in SORTS.items():
+            if groups := self.by_claim(sort):
+                texts = "".join(_claim(claim, verdicts) for claim, verdicts in groups.items())
+                parts.append(f"<h3>{_escape(heading.capitalize())}</h3>{texts}")
+        return f"<section><h2>The paper's claims</h2>{''.join(parts)}</section>"
 
 
 def _claim(claim: str, verdicts: list[Verdict]) -> str:
@@ -171,9 +154,9 @@ def _claim(claim: str, verdicts: list[Verdict]) -> str:
 
 def _section(index: int, section: Section) -> str:
     pictures = "".join(
-        f'<figure><img alt="{_escape(picture.caption)}" src="{_data_uri(picture.path)}">'
-        f"<figcaption>{_escape(picture.caption)}</figcaption></figure>"
-        for picture in section.pictures
+        f'<figure><img alt="{_escape(caption)}" src="{_data_uri(path)}">'
+        f"<figcaption>{_escape(caption)}</figcaption></figure>"
+        for path, caption in section.pictures
     )
     text = f"<p>{_escape(section.text)}</p>" if section.text else ""
     tables = "".join(_table(table) for table in section.tables)

@@ -10,34 +10,43 @@ Each part runs what it needs and adds a section to the report.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import useralign
 from useralign import domains
 from useralign.checks import whole
-from useralign.domains import synthetic
+from useralign.domains import near, synthetic
 from useralign.errors import OptionError
-from useralign.lab import claims, costs, figures, paper, tables, versionspace
-from useralign.lab.cell import embedder_of, pool_of
+from useralign.files import write_atomically
+from useralign.lab import claims, costs, figures, judging, paper, tables, theory, versionspace
+from useralign.lab.cell import AXES, embedder_of, pool_of, with_dimension
+from useralign.lab.dispatch import dispatcher_for
 from useralign.lab.journal import select
+from useralign.lab.metrics import at_threshold
 from useralign.lab.plan import read_plan
-from useralign.lab.report import Picture, Report, Section
-from useralign.lab.runner import run_plan
-from useralign.users import Consistent
+from useralign.lab.report import Report, Section
+from useralign.lab.runner import lock_folder, run_plan
+from useralign.models import generator_for
+from useralign.pooling.dsp import LICENCE, write_answer_pools
+from useralign.session import Session
+from useralign.users import Consistent, RankedPersona, simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from useralign.domains import Domain
     from useralign.lab.claims import Verdict
     from useralign.lab.journal import Results
+    from useralign.lab.plan import Plan
     from useralign.lab.tables import Table
+    from useralign.models import Generator
 
     Progress = Callable[[str, int, int, float | None], None]
 
@@ -47,94 +56,106 @@ _BECAUSE = {
     "while UserAlign takes every answer as certain: a wrong one can rule out the best.",
     "consistent": "",
 }
+_ON_REPEATS = (
+    "The paper's appendix says that UserAlign avoids repeating pairs; its costs say otherwise: "
+    "49.31 questions for 40 candidates, where about 40 are enough without repeats. The "
+    "algorithm selects a pair again when a new estimate makes the loser the incumbent. Both are "
+    "here: asking again, as in all other tables, and taking the recorded answer (no repeats)."
+)
+_PRINTED = (
+    "In the one pool of 20 that the paper prints they are 0.37 and 0.45 apart by our embedder, and "
+    "the costs at ε = 1, 0.5 and 0.3 are 7.2, 16.3 and 19.9 (30 rankings at random); with the "
+    "question before each answer they are 0.27 and 0.35 apart, and the costs 2.5, 14.2 and 17.6."
+)
+_MAIN_METHODS: list[dict[str, Any]] = [
+    {"name": "useralign", "modes": ["epsilon"], "options": {"reask": True}},
+    {"name": "useralign_loss", "modes": ["epsilon"]},
+    *({"name": name, "modes": ["budget"]} for name in ("iidbest", "random", "oracle")),
+]
 _SEED = 4  # of the pool and the user that Figure 2 shows
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """Users played by a language model, and on what."""
+
+    model: str | Generator  # as `generator_for` takes it
+    data: str | Path  # a folder of pools, see `useralign.domains.pools`, or the name of a domain
+    embedder: str | None = None  # what the pools were made with, or the default, when not given
+    questions: int | None = None  # how many, from the first
+    max_cost: float | None = None  # US dollars for this call; needed when the model has a price
+    # called with the estimate of the cost, before anything is asked
+    report: Callable[[str], None] | None = None
 
 
 @dataclass(slots=True)
 class Reproduction:
-    """A reproduction in the making: it runs plans and collects what is made of them.
-
-    Parameters
-    ----------
-    out : Path
-    engine : {"local", "dask"}
-    scheduler : str, optional
-    jobs : int, optional
-    seeds : int
-    progress : callable, optional
-        Called with a label, the number done, the total and the seconds left, if known.
-    """
+    """A reproduction in the making: it runs plans and collects what is made of them."""
 
     out: Path
-    engine: str = "local"
+    engine: str = "local"  # one of "local", "dask"
     scheduler: str | None = None
     jobs: int | None = None
     seeds: int = 5
+    # called with a label, the number done, the total and the seconds left, if known
     progress: Progress | None = None
     report: Report = field(default_factory=lambda: Report("The paper's evaluation, reproduced"))
     written: list[Path] = field(default_factory=list)
     _runs: dict[str, Results] = field(default_factory=dict)
+    _embedders: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def run(self, name: str) -> Results:
-        """Run a plan with this number of seeds, or take up its finished run.
-
-        Parameters
-        ----------
-        name : str
-            Of a shipped plan, or the path of one.
-        """
+        """Run a plan by its name or path, once."""
         if name not in self._runs:
-            plan = read_plan(name).replace(seeds=self.seeds)
-            self._runs[name] = run_plan(
-                plan,
-                self.out / "runs" / f"{plan.name}-{self.seeds}",
-                engine=self.engine,
-                jobs=self.jobs,
-                scheduler=self.scheduler,
-                progress=lambda done, total, left: self.advance(plan.name, done, total, left),
-            )
-            self.report.facts["features"] = self._features()
+            self._runs[name] = self.run_plan(read_plan(name))
         return self._runs[name]
 
-    def _features(self) -> str:
-        """Return what made the features of each domain, as a sentence."""
-        domains_of: dict[str, list[str]] = {}
-        for results in self._runs.values():
-            for domain, embedder in results.embedders.items():
-                if domain not in domains_of.setdefault(embedder, []):
-                    domains_of[embedder].append(domain)
-        return "; ".join(f"{name} ({', '.join(names)})" for name, names in domains_of.items())
+    def run_plan(self, plan: Plan) -> Results:
+        """Run a plan with this number of seeds, or take up its finished run."""
+        plan = plan.replace(seeds=self.seeds)
+        results = run_plan(
+            plan,
+            self.out / "runs" / f"{plan.name}-{self.seeds}",
+            engine=self.engine,
+            jobs=self.jobs,
+            scheduler=self.scheduler,
+            progress=lambda done, total, left: self.advance(plan.name, done, total, left),
+        )
+        for domain, embedder in results.embedders.items():
+            self._embedders.setdefault(embedder, {})[domain] = None
+        self.report.facts["features"] = "; ".join(
+            f"{name} ({', '.join(names)})" for name, names in self._embedders.items()
+        )
+        return results
 
     def advance(self, label: str, done: int, total: int, left: float | None = None) -> None:
         """Report progress."""
         if self.progress is not None:
             self.progress(label, done, total, left)
 
-    def section(self, title: str, text: str = "") -> Section:
-        """Begin a section of the report."""
-        part = Section(title, text)
-        self.report.sections.append(part)
-        return part
+    def section(self, title: str, text: str = "") -> None:
+        """Begin a section of the report; tables and figures are put into the last one."""
+        self.report.sections.append(Section(title, text))
 
-    def table(self, part: Section, table: Table) -> None:
-        """Write a table and put it into a section."""
+    def table(self, table: Table) -> None:
+        """Write a table and put it into the report."""
+        rows = [
+            tuple(with_dimension(value) if isinstance(value, str) else value for value in row)
+            for row in table.rows
+        ]
+        table = replace(table, title=with_dimension(table.title), rows=rows)
         self.written += table.write(self.out / "tables")
-        part.tables.append(table)
+        self.report.sections[-1].tables.append(table)
 
-    def figure(self, part: Section, figure: Figure, name: str, caption: str) -> None:
-        """Write a figure and put it into a section."""
+    def figure(self, figure: Figure, name: str, caption: str) -> None:
+        """Write a figure and put it into the report."""
         paths = figures.save(figure, self.out / "figures", name)
         self.written += paths
-        part.pictures.append(Picture(paths[0], caption))
+        self.report.sections[-1].pictures.append((paths[0], caption))
 
     def claim(self, verdicts: Iterable[Verdict]) -> None:
         """Add verdicts to the report."""
-        self.report.verdicts += verdicts
-
-    def finish(self) -> Report:
-        """Write the report."""
-        self.written += self.report.write(self.out)
-        return self.report
+        self.report.verdicts += [replace(v, where=with_dimension(v.where)) for v in verdicts]
 
 
 def reproduce(
@@ -145,6 +166,8 @@ def reproduce(
     scheduler: str | None = None,
     jobs: int | None = None,
     seeds: int = 5,
+    judges: Judges | None = None,
+    data: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
     """Reproduce the paper's evaluation, or a part of it, into a folder.
@@ -159,6 +182,11 @@ def reproduce(
         As for `run_plan`.
     seeds : int
         The paper has 5.
+    judges : Judges, optional
+        Let a language model play the users, as in the paper: the main experiment alone then,
+        whatever `what` is.
+    data : str or Path, optional
+        For "dsp": the path of the public DSP file.
     progress : callable, optional
         Called with a label, the number done, the total and the seconds left, if known.
 
@@ -177,18 +205,68 @@ def reproduce(
     if what not in TARGETS:
         raise OptionError(f"cannot reproduce {what!r}; expected one of {', '.join(TARGETS)}")
     seeds = whole("seeds", seeds, least=1)
+    dispatcher_for(engine, jobs, scheduler)  # refuses what cannot be used before anything is made
     work = Reproduction(Path(out), engine, scheduler, jobs, seeds, progress)
     work.report.facts["useralign"] = useralign.__version__
     work.report.facts["seeds"] = str(seeds)
-    for name in PARTS if what == "all" else (what,):
-        PARTS[name](work)
-    work.finish()
+    if judges is not None:
+        judged(work, judges)
+    elif what == DSP:
+        if data is None:
+            raise OptionError(
+                "the DSP file is needed: --data FILE, or --data fetch to download it. " + LICENCE
+            )
+        dsp_file(work, Path(data))
+    else:
+        for name in PARTS if what == "all" else (what,):
+            PARTS[name](work)
+    work.written += work.report.write(work.out)
     return work
+
+
+def figure1(work: Reproduction) -> None:
+    """Walk through an image example, and list the domains."""
+    work.section("Figure 1: a walk through an image example, and the domains")
+    work.advance("figure 1", 0, 1)
+    loaded = domains.load("visual512d")
+    question = loaded.questions[0]
+    if loaded.trouble() is None:
+        persona = question.personas[0]
+        session = Session(question.pool(), "useralign", budget=9, seed=1)
+        pairs = [
+            (
+                str(session.pool[answer.first].image),
+                str(session.pool[answer.second].image),
+                answer.winner == answer.first,
+            )
+            for answer in simulate(session, RankedPersona(persona))
+        ]
+        work.figure(
+            figures.walk_figure(pairs, str(session.best.image), f"“{question.text}”"),
+            "figure1",
+            f"Nine questions of UserAlign; the preferred picture is framed. {persona.name}: "
+            f"{persona.description}",
+        )
+    work.table(tables.overview(list(_overview())))
+    work.advance("figure 1", 1, 1)
+
+
+def _overview() -> Iterator[tuple[str, str, int, int, str, str]]:
+    for name in ("food2d", *paper.DOMAINS):
+        loaded = domains.load(name)
+        embedder = embedder_of(loaded)
+        features = "two axes" if embedder == AXES else embedder
+        if loaded.trouble(None if embedder == AXES else embedder) is None:
+            dimension = pool_of(name, "mixed", loaded.questions[0].id, embedder).dimension
+            features = f"{dimension}d, {features}"
+        users = len(loaded.questions[0].personas)
+        size = str(len(loaded.questions[0].select()))
+        yield name, features, len(loaded.questions), users, size, loaded.questions[0].text
 
 
 def figure2(work: Reproduction) -> None:
     """Draw version spaces in synthetic2d, and how fast they shrink."""
-    part = work.section(
+    work.section(
         "Figure 2: geometric convergence in two dimensions",
         "Candidates are points of the ball of radius 0.5, stretched here to the disc of radius "
         "3 in which the preference vector lies.",
@@ -203,7 +281,6 @@ def figure2(work: Reproduction) -> None:
     }
     truth = Consistent(pool, seed=_SEED).theta
     work.figure(
-        part,
         figures.strip(trails, pool.features, _STRIP, truth),
         "figure2-sets",
         "The loss-based set shrinks slowly; the practical set by a half-plane an answer. "
@@ -212,84 +289,278 @@ def figure2(work: Reproduction) -> None:
     work.advance("figure 2", 1, 2)
     curves = versionspace.measure_curves()
     work.figure(
-        part,
         figures.curves_figure(curves),
         "figure2-curves",
         f"Area of the confidence set as a part of the disc, viable candidates and the bound, "
         f"mean and standard error over {curves.runs} runs.",
     )
-    work.table(part, curves.table())
+    work.table(curves.table())
     work.claim(claims.shrinks_faster(curves))
     work.advance("figure 2", 2, 2)
 
 
+def check_theory(work: Reproduction) -> None:
+    """Check the proposition and the two theorems by simulation."""
+    work.section(
+        "Theory: coverage, the PAC statement and the stopping time",
+        "Users answer by the BTL model. docs/theory.md states what is checked.",
+    )
+    work.advance("theory", 0, 2)
+    coverages = [theory.measure_coverage(dimension) for dimension in theory.DIMENSIONS]
+    work.advance("theory", 1, 2)
+    endings = theory.measure_endings()
+    work.figure(
+        figures.theory_figure(coverages, endings),
+        "theory",
+        "Left: how far above the least loss that of the truth lies, and β_t, which it must not "
+        "exceed. Right: what the answer lacks of the best when UserAlign_loss stops, and ε.",
+    )
+    work.table(theory.coverage_table(coverages))
+    work.table(theory.endings_table(endings))
+    work.claim(claims.theory_holds(coverages, endings))
+    work.advance("theory", 2, 2)
+
+
 def figure3(work: Reproduction) -> None:
     """Draw food2d with users whose taste lies in the features."""
-    part = work.section("Figure 3: food2d, users modelled in two dimensions")
+    work.section("Figure 3: food2d, users modelled in two dimensions")
     cells = work.run("figure3").cells
     work.figure(
-        part,
         figures.users_figure(cells, "food2d", ("btl", "consistent")),
         "figure3",
         "Win-rate against cost (top) and after a fixed number of steps (bottom).",
     )
     for kind, name in (("btl", "BTL"), ("consistent", "Consistent")):
         ours = select(cells, domain="food2d", user_kind=kind)
-        work.table(part, tables.trade_off(ours, "food2d", kind=kind))
-        work.claim(claims.better_at_equal_cost(f"food2d, {name}", ours, _BECAUSE[kind]))
+        work.table(tables.trade_off(ours, "food2d", kind=kind))
+        sort = "implied" if kind == "consistent" else "open"
+        work.claim(claims.better_at_equal_cost(f"food2d, {name}", ours, _BECAUSE[kind], sort))
 
 
 def figure4(work: Reproduction) -> None:
     """Draw the four domains with personas."""
-    part = work.section("Figure 4: arbitrary preference spaces")
+    work.section("Figure 4: arbitrary preference spaces")
     results = work.run("main")
     work.figure(
-        part,
         figures.domains_figure(results.cells, _present(results)),
         "figure4",
         "Win-rate against cost; a point for each ε or budget.",
     )
     for domain in _present(results):
         ours = select(results.cells, domain=domain)
-        work.claim(claims.better_at_equal_cost(domain, ours))
+        work.claim(claims.better_at_equal_cost(domain, ours, sort="implied"))
+        likeness = _distance(results, domain, 10), _distance(results, domain)
+        work.claim(claims.costs_like_the_papers(domain, ours, domain, _because(likeness)))
+
+
+def near_duplicates(work: Reproduction) -> None:
+    """Draw Figure 4 again, with answers as alike as the paper's, and show what costs depend on."""
+    work.section(
+        "Figure 4 with near-duplicates",
+        "The paper's unbiased answers are rewordings of a few ideas, ours were written to differ. "
+        "Here are pools whose answers are as alike as those that the paper prints, embedded with "
+        f"their question, since the paper writes φ(x, y). {_PRINTED}",
+    )
+    results = work.run("near")
+    work.figure(
+        figures.domains_figure(results.cells, _present(results)),
+        "figure4-near",
+        "Win-rate against cost; a point for each ε or budget.",
+    )
+    runs = [work.run("main"), work.run("distances"), results]
+    likeness = {
+        domain: (_distance(run, domain, 10), _distance(run, domain))
+        for run in runs
+        for domain in _present(run)
+    }
+    cells = [cell for run in runs for cell in run.cells]
+    work.table(tables.likeness(cells, likeness))
+    for domain in _present(results):
+        work.table(tables.trade_off(results.cells, domain))
+        ours = select(results.cells, domain=domain)
+        work.claim(
+            claims.costs_like_the_papers(
+                domain, ours, domain, f"{_because(likeness[domain])} {_PRINTED}"
+            )
+        )
+        work.claim(claims.better_early(domain, ours))
+
+
+def judged(work: Reproduction, judges: Judges) -> None:
+    """Run the paper's main experiment: a language model plays the users."""
+    domain, model = judge_domain(work, judges)
+    plan = read_plan("main").replace(
+        name=domain.name,
+        title=f"Users played by {model}",
+        domains=[{"name": domain.name}],
+        users=[{"kind": "judge", "count": min(len(q.personas) for q in domain.questions)}],
+        methods=[*_MAIN_METHODS, {"name": "tournament", "modes": ["epsilon"]}],
+        embedder=domain.questions[0].pool().embedder,
+        data=str(work.out / "judged" / domain.name),
+    )
+    cells = work.run_plan(plan).cells
+    work.section(
+        f"Users played by {model}",
+        f"{len(domain.questions)} questions of {domain.name}. Each pair was judged in both orders.",
+    )
+    work.figure(
+        figures.domains_figure(cells, [domain.name], kind="judge"),
+        "judged",
+        "Win-rate against cost; a point for each ε or budget.",
+    )
+    work.table(tables.trade_off(cells, domain.name, kind="judge"))
+    work.table(tables.beside(cells, [domain.name], kind="judge"))
+    seen = domain.kind == "image" and generator_for(judges.model).sees
+    work.table(judging.table(work.out / "judged" / domain.name, model, seen))
+    for claim in (claims.above_iidbest, claims.better_early):
+        work.claim(replace(verdict, sort="open") for verdict in claim(domain.name, cells))
+    work.claim(claims.costs_like_the_papers(domain.name, cells, domain.name))
+
+
+def judge_domain(work: Reproduction, judges: Judges) -> tuple[Domain, str]:
+    """Let a model judge what it has not judged yet; return the domain and the model's name."""
+    path = Path(judges.data)
+    source = domains.add(path) if path.is_dir() else domains.load(str(judges.data))
+    folder = work.out / "judged" / f"{source.name}{near.JUDGED}"
+    generator = generator_for(judges.model)
+    with lock_folder(folder):
+        _check_model(folder / "model.txt", generator)
+        judging.prepare(source, folder, questions=judges.questions, embedder=judges.embedder)
+        domain = domains.add(folder)
+        price = judging.estimate(domain, generator.model, sees=generator.sees)
+        if judges.report is not None:
+            judges.report(str(price))
+        if price.cost and judges.max_cost is None:
+            raise OptionError(f"{price}; give --max-cost to let it spend that much at most")
+        if price.pairs:
+            judging.judge(
+                domain,
+                generator,
+                folder,
+                max_cost=judges.max_cost,
+                progress=lambda done, total: work.advance("judging", done, total),
+            )
+    return domains.add(folder), generator.model
+
+
+def _check_model(path: Path, generator: Generator) -> None:
+    """Keep the verdicts of two models apart."""
+    name = f"{generator.name}:{generator.model}"
+    if path.exists() and (other := path.read_text(encoding="utf-8").strip()) != name:
+        raise OptionError(f"{path.parent}: has verdicts of {other}, not {name}; give another --out")
+    write_atomically(path, name + "\n")
+
+
+def win_rates(work: Reproduction) -> None:
+    """Show what stands beside the win-rates, users who slip, and the study with people."""
+    work.section("What the win-rates say, and users who slip", _ON_REPEATS)
+    cells = [*work.run("main").cells, *work.run("beside").cells]
+    slips = work.run("slips").cells
+    work.table(tables.beside(cells))
+    work.table(tables.beside(slips, kind=slips[0]["user_kind"]))
+    people = tables.human_study(slips)
+    work.table(people)
+    work.claim(claims.check_slips(slips))
+    work.claim(claims.better_with_people(people))
 
 
 def all_tables(work: Reproduction) -> None:
     """Fill the two large tables of the appendix."""
-    part = work.section("Results in tabular form", _note_on_data(work.run("main")))
+    work.section("Results in tabular form", _note_on_data(work.run("main")))
     results = work.run("main")
     for domain in _present(results):
-        work.table(part, tables.trade_off(results.cells, domain))
+        work.table(tables.trade_off(results.cells, domain))
     work.claim(claims.check(results.cells))
 
 
 def head_to_head(work: Reproduction) -> None:
     """Set UserAlign against iidBest, one to one."""
-    part = work.section("Head to head")
+    work.section("Head to head")
     results = work.run("main")
     table = tables.head_to_heads(results, _present(results))
-    work.table(part, table)
+    work.table(table)
     work.claim(claims.wins_head_to_head(table))
 
 
 def large_pool(work: Reproduction) -> None:
     """Run the pool of N = 1,000 answers."""
-    part = work.section(
-        "A large pool",
+    text = (
         "One question with 1,000 answers and 30 people: those of food64d and 700 composed for "
-        "this table.",
+        "this table."
     )
-    cells = work.run("large-pool").cells
-    work.table(part, tables.large_pool(cells))
-    work.claim(claims.scales_to_large_pools(cells))
+    _large(work, "large-pool", "A large pool", text, "food64d, N = 1,000")
+
+
+def large_pools(work: Reproduction) -> None:
+    """Run ten questions of N = 1,000 answers with people whose taste is not linear."""
+    text = (
+        "The same 1,000 answers to ten questions. People want enough of a thing and not the most, "
+        "are content with one of two things, and rule some answers out; so their taste is not "
+        "linear in the attributes from which the texts were composed, as it is in the table above."
+    )
+    _large(work, "large-pools", "Ten large pools", text, "ten questions, N = 1,000")
+
+
+def _large(work: Reproduction, name: str, title: str, text: str, where: str) -> None:
+    work.section(title, text)
+    cells = work.run(name).cells
+    work.table(tables.large_pool(cells, name))
+    work.claim(claims.scales_to_large_pools(cells, where))
+
+
+def dsp_file(work: Reproduction, path: Path) -> None:
+    """Run 100 questions of the public DSP file: its answers as candidates, its domains as users."""
+    folder = work.out / "dsp-file"
+    work.advance("DSP pools", 0, 1)
+    share = write_answer_pools(path, folder)
+    work.advance("DSP pools", 1, 1)
+    domain = domains.add(folder)
+    pools = [question.pool() for question in domain.questions]
+    methods = [{"name": "tournament", "modes": ["epsilon"]}]
+    plan = read_plan("main").replace(
+        name=domain.name,
+        title="The public DSP file",
+        domains=[{"name": domain.name}],
+        users=[{"kind": "persona", "count": 5}],
+        methods=[*(m for m in _MAIN_METHODS if m["name"] != "useralign_loss"), *methods],
+        embedder=pools[0].embedder,
+        budget=10,
+        limit=50,
+        data=str(folder),
+    )
+    cells = work.run_plan(plan).cells
+    words = np.mean([len(c.text.split()) for pool in pools for c in pool])
+    apart = np.mean([_mean_distance(pool.features) for pool in pools])
+    work.section(
+        "The public DSP file",
+        f"{len(pools)} questions with the file's own five answers, {words:.0f} words long and "
+        f"{apart:.2f} apart on average. Its five domains are the users: each likes its own answer "
+        f"best, and the others by how much their words are the domain's (by words alone, "
+        f"{100 * share:.0f}% would like their own best). The "
+        f"normal answer is also the baseline, so that to end with it is no win. {LICENCE}",
+    )
+    work.table(tables.beside(cells, [domain.name]))
+    ends = [(e, at_threshold(cells, "useralign", e)) for e in paper.EPSILONS]
+    work.table(
+        tables.Table(
+            "dsp-trade-off",
+            "The public DSP file: win-rate and cost of UserAlign",
+            ("threshold", "win % (sem)", "cost (sem)"),
+            [(f"ε = {epsilon:g}", *end) for epsilon, end in ends if end is not None],
+            "Five candidates, so that four questions are the most that a knock-out needs.",
+        ),
+    )
+    work.claim(
+        replace(v, where="the DSP file", sort="open") for v in claims.better_early("", cells)
+    )
 
 
 def wall_clocks(work: Reproduction) -> None:
     """Measure seconds a step."""
-    part = work.section("Wall-clock")
+    work.section("Wall-clock")
     work.advance("wall-clock", 0, 1)
     table = costs.wall_clock()
-    work.table(part, table)
+    work.table(table)
     work.claim(claims.under_a_second(table))
     work.advance("wall-clock", 1, 1)
 
@@ -297,13 +568,14 @@ def wall_clocks(work: Reproduction) -> None:
 def what_it_costs(work: Reproduction) -> None:
     """Estimate dollars, measure seconds."""
     work.advance("costs", 0, 1)
-    work.table(work.section("Costs"), costs.costs())
+    work.section("Costs")
+    work.table(costs.costs())
     work.advance("costs", 1, 1)
 
 
 def food2d(work: Reproduction) -> None:
     """Show the worked example with its version spaces, and food2d with personas."""
-    part = work.section(
+    work.section(
         "food2d: a worked example, and personas",
         "A person who eats plants and avoids all heat: spiciness -1, veginess 1.",
     )
@@ -311,89 +583,99 @@ def food2d(work: Reproduction) -> None:
     truth = 3.0 * np.array([-1.0, 1.0]) / np.sqrt(2.0)
     trail = versionspace.trace(pool, Consistent(pool, truth), seed=2)
     work.figure(
-        part,
         figures.example_figure(trail, pool, truth),
         "food2d-example",
         "Each answer cuts a half-plane from what is possible; a green frame marks the preferred.",
     )
-    for step in trail:
-        picture = figures.step_figure(step, pool.features, truth)
-        work.written += figures.save(picture, work.out / "figures", f"food2d-step-{step.t:02d}")
+    for frame in trail:
+        picture = figures.frame_figure(frame, pool.features, truth)
+        work.written += figures.save(picture, work.out / "figures", f"food2d-step-{frame.t:02d}")
     cells = work.run("food2d-personas").cells
     work.figure(
-        part,
         figures.users_figure(cells, "food2d", ("persona",)),
         "food2d-personas",
         "food2d with personas, whose taste need not lie in the two features.",
     )
     ours = select(cells, domain="food2d", user_kind="persona")
-    work.table(part, tables.trade_off(ours, "food2d", kind="persona"))
+    work.table(tables.trade_off(ours, "food2d", kind="persona"))
     work.claim(claims.better_at_equal_cost("food2d, personas", ours))
 
 
 def unbiased(work: Reproduction) -> None:
     """Draw and tabulate pools of answers written for no interest in particular."""
-    part = work.section("Unbiased pools")
+    work.section("Unbiased pools")
     results = work.run("unbiased")
     work.figure(
-        part,
         figures.domains_figure(results.cells, _present(results), "unbiased"),
         "unbiased",
         "Win-rate against cost with pools of unbiased answers alone.",
     )
     for domain in _present(results):
-        work.table(part, tables.trade_off(results.cells, domain, "unbiased"))
+        work.table(tables.trade_off(results.cells, domain, "unbiased"))
         ours = select(results.cells, domain=domain)
+        work.claim(claims.better_early(f"{domain}, unbiased pools", ours))
         work.claim(claims.better_at_equal_cost(f"{domain}, unbiased pools", ours))
 
 
 PARTS: dict[str, Callable[[Reproduction], None]] = {
+    "figure1": figure1,
     "figure2": figure2,
+    "theory": check_theory,
     "figure3": figure3,
     "figure4": figure4,
+    "near": near_duplicates,
     "tables": all_tables,
+    "win-rates": win_rates,
     "head-to-head": head_to_head,
     "large-pool": large_pool,
+    "large-pools": large_pools,
     "wall-clock": wall_clocks,
     "costs": what_it_costs,
     "food2d": food2d,
     "unbiased": unbiased,
 }
-TARGETS = ("all", *PARTS)
+DSP = "dsp"  # needs the file, so that it is no part of all
+TARGETS = ("all", *PARTS, DSP)
 
 
 def _present(results: Results) -> list[str]:
-    """Return the paper's domains that were run, in its order."""
-    present = {cell["domain"] for cell in results.cells}
-    return [domain for domain in paper.DOMAINS if domain in present]
+    """Return the paper's domains, or variants of them, that were run, in its order."""
+    present = sorted({cell["domain"] for cell in results.cells})
+    return [name for domain in paper.DOMAINS for name in present if near.base_of(name) == domain]
 
 
 def _note_on_data(results: Results) -> str:
     count = len({(c["domain"], c["question"]) for c in results.cells})
+    distances = ", ".join(
+        f"{_distance(results, domain):.2f} on {domain} ({results.embedders[domain]})"
+        for domain in _present(results)
+    )
     text = (
         f"{count} questions. The answers and the people are our own writing, and the people rank "
         "all answers once and for all; the paper's were made and played by models. So the "
-        "numbers can be near the paper's, not the same."
-    )
-    text += (
-        " Thresholds are in units of 3 times a distance between features, so that costs at ε "
-        "between 0.1 and 1 depend on how far apart an embedder puts the answers: here the mean "
-        f"distance is {_distances(results)}, where 0.71 is that of unrelated directions."
+        "numbers can be near the paper's, not the same. Thresholds are in units of 3 times a "
+        "distance between features, so that costs at ε between 0.1 and 1 depend on how far apart "
+        f"the answers lie. The mean distance is {distances}; 0.71 is that of unrelated "
+        "directions. Our texts differ more than the paper's, and our pictures less."
     )
     if absent := [d for d in paper.DOMAINS if d not in _present(results)]:
         text += f" Not run here: {', '.join(absent)}."
     return text
 
 
-def _distances(results: Results) -> str:
-    """Return how far apart two answers to one question are on average, in each domain."""
-    parts = []
-    for domain in _present(results):
-        embedder = results.embedders.get(domain) or embedder_of(domains.load(domain))
-        questions = sorted({c["question"] for c in results.select(domain=domain)})
-        means = [_mean_distance(pool_of(domain, "mixed", q, embedder).features) for q in questions]
-        parts.append(f"{np.mean(means):.2f} on {domain} ({embedder})")
-    return ", ".join(parts)
+def _distance(results: Results, domain: str, first: int | None = None) -> float:
+    """Return the mean distance between two answers to one question, or two of the first few."""
+    questions = sorted({c["question"] for c in results.select(domain=domain)})
+    pools = [pool_of(domain, "mixed", q, results.embedders[domain]) for q in questions]
+    return float(np.mean([_mean_distance(pool.features[:first]) for pool in pools]))
+
+
+def _because(likeness: tuple[float, float]) -> str:
+    """Return what was measured about distances, as the reason of a cost."""
+    half, whole = likeness
+    return (
+        f"Two unbiased answers are {half:.2f} apart on average, two of the whole pool {whole:.2f}."
+    )
 
 
 def _mean_distance(features: NDArray[np.float64]) -> float:

@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 import useralign
 from useralign.errors import FileFormatError, ModelUnavailableError, OptionError
 from useralign.files import write_atomically
-from useralign.lab.dispatch import Engine, EngineError, engine_for, in_batches
+from useralign.lab.dispatch import Dispatcher, DispatchError, dispatcher_for, in_batches
 from useralign.lab.journal import CELLS, Journal, Results, check_conditions
 from useralign.lab.plan import Plan, parse_plan, read_plan
 
@@ -36,11 +36,10 @@ def run_plan(
     plan: Plan | str | Path,
     folder: str | Path,
     *,
-    engine: Engine | str = "local",
+    engine: Dispatcher | str = "local",
     jobs: int | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Results:
     """Compute the cells of a plan that are not finished yet, and write the results.
 
@@ -53,7 +52,7 @@ def run_plan(
         A plan, its file, or the name of a shipped one.
     folder : str or Path
         Made when it is not there.
-    engine : {"local", "dask"} or Engine
+    engine : {"local", "dask"} or Dispatcher
     jobs : int, optional
         How many processes on this machine; as many as there are cores when not given.
     scheduler : str, optional
@@ -61,8 +60,6 @@ def run_plan(
     progress : callable, optional
         Called with the number of cells done, their total, and the seconds left (None while
         nothing is known about that).
-    clock : callable
-        For the seconds left.
 
     Returns
     -------
@@ -76,16 +73,16 @@ def run_plan(
         If another run is at work in the folder.
     ModelUnavailableError
         If the features of a domain that is not optional cannot be made here.
-    EngineError
+    DispatchError
         If cells failed. All others are finished and in the journal.
     """
     plan = plan if isinstance(plan, Plan) else read_plan(plan)
-    engine, folder = engine_for(engine, jobs, scheduler), Path(folder)
+    engine, folder = dispatcher_for(engine, jobs, scheduler), Path(folder)
     optional = {domain.name for domain in plan.domains if domain.optional}
     refuse_troubles({d: why for d, why in plan.troubles().items() if d not in optional})
     with lock_folder(folder):
         _claim(folder, plan)
-        cells = run_cells(plan.cells(), folder, engine, progress=progress, clock=clock)
+        cells = run_cells(plan.cells(), folder, engine, progress)
         results = Results(plan.name, plan.embedders(), cells)
         results.write(folder)
     return results
@@ -101,10 +98,7 @@ def refuse_troubles(troubles: Mapping[str, str]) -> None:
 def lock_folder(folder: Path) -> Iterator[None]:
     """Lock a folder against other runs; it is made when it is not there.
 
-    Raises
-    ------
-    OptionError
-        If another run is at work there, or it is a file.
+    Raises OptionError if another run is at work there, or it is a file.
     """
     if folder.exists() and not folder.is_dir():
         raise OptionError(f"{folder}: is a file; give a folder for the results")
@@ -125,61 +119,34 @@ def lock_folder(folder: Path) -> Iterator[None]:
 def run_cells(
     cells: Sequence[Cell],
     folder: Path,
-    engine: Engine,
-    *,
+    engine: Dispatcher,
     progress: Progress | None = None,
-    clock: Callable[[], float] = time.monotonic,
 ) -> list[dict[str, Any]]:
     """Compute the cells that a folder's journal does not have yet; return all, sorted by key.
 
-    Parameters
-    ----------
-    cells : sequence of Cell
-    folder : Path
-        Locked by the caller.
-    engine : Engine
-    progress, clock
-        As for `run_plan`.
-
-    Raises
-    ------
-    EngineError
-        If cells failed. All others are finished and in the journal.
+    The caller has locked the folder. Raises DispatchError if cells failed; all others are finished
+    and in the journal.
     """
+    report = progress or (lambda *_: None)
     failures: dict[str, str] = {}
     with Journal(folder) as journal:
         missing = [cell for cell in cells if cell.key not in journal.cells]
-        meter = _Meter(len(cells), len(cells) - len(missing), progress, clock)
+        total, before, began = len(cells), len(cells) - len(missing), time.monotonic()
+        done = before
+        report(done, total, None)
         for outcomes in engine.run(in_batches(missing, engine.jobs)):
             journal.add(outcomes)
             failures |= {o.key: o.error for o in outcomes if o.error is not None}
-            meter.advance(len(outcomes))
+            done += len(outcomes)
+            spent = time.monotonic() - began
+            report(done, total, spent / (done - before) * (total - done))
     if failures:
         key, error = min(failures.items())
-        raise EngineError(
+        raise DispatchError(
             f"{len(failures)} of {len(cells)} cells failed; the first, {key}: {error}. The others "
             f"are kept in {folder}; run again to try only those that failed"
         )
     return [journal.cells[key] for key in sorted(cell.key for cell in cells)]
-
-
-class _Meter:
-    """Reports how far a run is, and when it will be over."""
-
-    def __init__(
-        self, total: int, done: int, progress: Progress | None, clock: Callable[[], float]
-    ) -> None:
-        self.total, self.done, self._before = total, done, done
-        self._progress, self._clock, self._began = progress, clock, clock()
-        self.advance(0)
-
-    def advance(self, count: int) -> None:
-        self.done += count
-        if self._progress is not None:
-            fresh = self.done - self._before
-            spent = self._clock() - self._began
-            left = spent / fresh * (self.total - self.done) if fresh else None
-            self._progress(self.done, self.total, left)
 
 
 def _claim(folder: Path, plan: Plan) -> None:

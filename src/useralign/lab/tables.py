@@ -11,14 +11,23 @@ import io
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from useralign.domains import near
 from useralign.files import write_atomically, write_json
 from useralign.lab import paper
-from useralign.lab.journal import Results, select
-from useralign.lab.metrics import Cells, at_budget, at_threshold, head_to_head
-from useralign.lab.paper import BUDGETS, EPSILONS, MATCHED, Mean
+from useralign.lab.journal import Results, at, select
+from useralign.lab.metrics import (
+    Cells,
+    at_budget,
+    at_threshold,
+    clustered,
+    favourites,
+    head_to_head,
+    interaction,
+)
+from useralign.lab.paper import BUDGETS, CAP, EPSILONS, MATCHED, Mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 Value = str | int | float | Mean | None
@@ -29,37 +38,44 @@ NAMES = {
     "iidbest": "iidBest",
     "oracle": "Oracle",
     "random": "Random",
+    "tournament": "knock-out",
+    "useralign_once": "UserAlign, no repeats",
 }
-_OURS_AND_PAPER = ("win % (sem)", "paper", "cost (sem)", "paper's cost")
+EARLY = (5, 10)  # questions after which a person may well have had enough
+_BESIDE = ("useralign", "useralign_once", "tournament", "iidbest", "random", "oracle")
+MIDDLE = (1.0, 0.5, 0.3)  # thresholds between "at once" and "to the end"
+_VARIANTS = {
+    "": ("different", "alone"),
+    near.PAIRED: ("different", "with the question"),
+    near.NEAR: ("near-duplicates", "alone"),
+    near.NEAR + near.PAIRED: ("near-duplicates", "with the question"),
+}
+_NECESSITY = (
+    "These personas never contradict themselves, so that with d >= K both UserAlign and a "
+    "knock-out end at the favourite by necessity; what tells them apart is t = 5 and 10."
+)
+_FAVOURITE = (
+    "A favourite is what the user likes best of the whole pool. The end is ε = 0 for UserAlign, "
+    "everyone met for the knock-out, t = 20 for iidBest (50 with more than 20 candidates)."
+)
+_CLUSTERED = (
+    "Standard errors, in brackets, are clustered by question, which contains its personas and "
+    "their seeds; the paper's take all interactions as independent."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of results.
+    """A table of results."""
 
-    Parameters
-    ----------
-    name : str
-        What its files are called.
-    title : str
-    columns : tuple of str
-    rows : list of tuple of Value
-        As long as `columns` each.
-    note : str
-        What a reader must know to read it.
-    marked : frozenset of int
-        Rows to highlight: the paper's main configurations.
-    digits : int
-        Decimals of numbers that are not whole.
-    """
-
-    name: str
+    name: str  # what its files are called
     title: str
     columns: tuple[str, ...]
-    rows: list[tuple[Value, ...]]
-    note: str = ""
+    rows: list[tuple[Value, ...]]  # as long as `columns` each
+    note: str = ""  # what a reader must know to read it
+    # rows to highlight: the paper's main configurations
     marked: frozenset[int] = field(default_factory=frozenset)
-    digits: int = 2
+    digits: int = 2  # decimals of numbers that are not whole
 
     def texts(self) -> list[list[str]]:
         """Return the rows as they are shown."""
@@ -91,26 +107,23 @@ class Table:
 
     def to_csv(self) -> str:
         """Return the table as CSV; a mean has its standard error in a column of its own."""
-        paired = [
-            any(isinstance(row[column], Mean) for row in self.rows)
-            for column in range(len(self.columns))
-        ]
+        columns: list[list[Value]] = []
+        for title, *values in zip(self.columns, *self.rows, strict=True):
+            pairs = [v.to_dict() if isinstance(v, Mean) else {"mean": v} for v in values]
+            columns.append([title, *(pair["mean"] for pair in pairs)])
+            if any("sem" in pair for pair in pairs):
+                columns.append([f"{title} sem", *(pair.get("sem") for pair in pairs)])
         out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        titles = [
-            [name, f"{name} sem"] if two else [name]
-            for name, two in zip(self.columns, paired, strict=True)
-        ]
-        writer.writerow([title for group in titles for title in group])
-        for row in self.rows:
-            fields = [_fields(value, two) for value, two in zip(row, paired, strict=True)]
-            writer.writerow([text for group in fields for text in group])
+        csv.writer(out, lineterminator="\n").writerows(zip(*columns, strict=True))
         return out.getvalue()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain data, a row being a mapping from column to value."""
         rows = [
-            {name: _plain(value) for name, value in zip(self.columns, row, strict=True)}
+            {
+                name: value.to_dict() if isinstance(value, Mean) else value
+                for name, value in zip(self.columns, row, strict=True)
+            }
             for row in self.rows
         ]
         return {"name": self.name, "title": self.title, "note": self.note, "rows": rows}
@@ -127,44 +140,122 @@ class Table:
 def trade_off(cells: Cells, domain: str, style: str = "mixed", *, kind: str = "persona") -> Table:
     """Build a domain's table of win-rate and cost, at every threshold and budget of the paper.
 
-    Parameters
-    ----------
-    cells : list of dict
-    domain : str
-    style : {"mixed", "unbiased"}
-        The paper has numbers for the first alone.
-    kind : str
-        The kind of users.
+    The paper has numbers for mixed pools alone, not for `unbiased` ones.
     """
     cells = select(cells, domain=domain, style=style, user_kind=kind)
+    lines: list[tuple[str, str, dict[str, Any], tuple[Mean, Mean] | None]] = [
+        *(
+            (f"{NAMES[m]} (ε = {e:.1f})", m, {"epsilon": e}, at_threshold(cells, m, e))
+            for m in ("useralign", "useralign_loss")
+            for e in EPSILONS
+        ),
+        *(
+            (f"iidBest (t = {t})", "iidbest", {"t": t}, _after(cells, "iidbest", t))
+            for t in BUDGETS
+        ),
+        *((NAMES[m], m, {}, _after(cells, m, 0)) for m in ("oracle", "random")),
+    ]
     rows: list[tuple[Value, ...]] = []
-    marked = []
-    for method in ("useralign", "useralign_loss"):
-        for epsilon in EPSILONS:
-            ours = at_threshold(cells, method, epsilon)
-            theirs = paper.load().row(domain, method, epsilon=epsilon)
-            rows.append(_row(f"{NAMES[method]} (ε = {epsilon:.1f})", ours, theirs, style))
-        marked.append(len(rows) - 1)
-    for t in BUDGETS:
-        win = at_budget(cells, "iidbest", t)
-        ours = None if win is None else (win, Mean(float(t), 0.0))
-        if t in MATCHED:
-            marked.append(len(rows))
-        rows.append(
-            _row(f"iidBest (t = {t})", ours, paper.load().row(domain, "iidbest", t=t), style)
-        )
-    for method in ("oracle", "random"):
-        win = at_budget(cells, method, 0)
-        ours = None if win is None else (win, Mean(0.0, 0.0))
-        rows.append(_row(NAMES[method], ours, paper.load().row(domain, method), style))
+    for name, method, stop, ours in lines:
+        win, cost = ours or (None, None)
+        row = paper.load().row(domain, method, **stop) if style == "mixed" else None
+        rows.append((name, win, row.win if row else None, cost, row.cost if row else None))
+    stops = [stop for _, _, stop, _ in lines]
+    marked = [s.get("epsilon") == 0.0 or s.get("t") in MATCHED for s in stops]
     extra = [f"{style} pools"] * (style != "mixed") + [f"{kind} users"] * (kind != "persona")
     return Table(
         "-".join(["trade-off", domain, *(text.split()[0] for text in extra)]),
         ", ".join([domain, *extra]) + ": win-rate and cost",
-        ("Method", *_OURS_AND_PAPER),
+        ("Method", "win % (sem)", "paper", "cost (sem)", "paper's cost"),
         rows,
         _counted(cells),
-        frozenset(marked),
+        frozenset(index for index, mark in enumerate(marked) if mark),
+    )
+
+
+def _after(cells: Cells, method: str, t: int) -> tuple[Mean, Mean] | None:
+    """Return the win-rate after t questions, and t as the cost; None without such cells."""
+    win = at_budget(cells, method, t)
+    return None if win is None else (win, Mean(float(t), 0.0))
+
+
+def beside(cells: Cells, domains: Sequence[str] = paper.DOMAINS, *, kind: str = "persona") -> Table:
+    """Build the table of what stands beside a win-rate: favourites, early budgets, a knock-out.
+
+    Oracle's cells must be among them: they tell the favourites.
+    """
+    cells = select(cells, style="mixed", user_kind=kind)
+    rows: list[tuple[Value, ...]] = []
+    for domain in domains:
+        ours = select(cells, domain=domain)
+        rows += [row for m in _BESIDE if (row := _beside(ours, domain, m)) is not None]
+    slips = kind.partition("+")[2]
+    who = "people played by a model" if kind == "judge" else "personas"
+    if slips:
+        who = f"personas who slip in {100 * float(slips):g}% of answers"
+    early = [f"t = {t}" for t in EARLY]
+    return Table(
+        "beside-slips" if slips else "beside",
+        f"What the win-rates say: {who}",
+        (
+            *("Domain", "Method", *(f"win %, {t}" for t in early), "win % at its end"),
+            *("paper's", *(f"favourite %, {t}" for t in early), "favourite % at its end"),
+            "questions",
+        ),
+        rows,
+        " ".join([*([_NECESSITY] * (kind == "persona")), _FAVOURITE, _CLUSTERED]),
+        digits=1,
+    )
+
+
+def _beside(cells: Cells, domain: str, method: str) -> tuple[Value, ...] | None:
+    mode = "epsilon" if method.startswith("useralign") or method == "tournament" else "budget"
+    ours, best = select(cells, method=method, mode=mode), favourites(cells)
+    if not ours or not best:
+        return None
+    last = (50 if ours[0]["pool_size"] > 20 else 20) if method == "iidbest" else CAP
+    row = (
+        paper.load().row(domain, method, epsilon=0.0)
+        or paper.load().row(domain, method, t=last)
+        or paper.load().row(domain, method)
+    )
+    wins = [clustered(ours, (100.0 * at(c, t).win for c in ours)) for t in (*EARLY, last)]
+    hits = [
+        clustered(ours, (100.0 * (at(c, t).best == best[interaction(c)]) for c in ours))
+        for t in (*EARLY, last)
+    ]
+    spent = clustered(ours, (float(at(c, last).t) for c in ours))
+    return domain, NAMES[method], *wins, row.win if row else None, *hits, spent
+
+
+def likeness(cells: Cells, distances: Mapping[str, tuple[float, float]]) -> Table:
+    """Build the table of costs by how alike the answers are.
+
+    `distances` has for each domain the mean distance within the unbiased half of a pool, and within
+    all.
+    """
+    rows: list[tuple[Value, ...]] = []
+    for base in near.BASES:
+        for variant, (pool, embedded) in _VARIANTS.items():
+            domain = base + variant
+            if domain in distances:
+                ends = [at_threshold(select(cells, domain=domain), "useralign", e) for e in MIDDLE]
+                costs = [None if end is None else end[1] for end in ends]
+                rows.append((base, pool, embedded, *distances[domain], *costs))
+        printed = [paper.load().row(base, "useralign", epsilon=e) for e in MIDDLE]
+        blank = (None, None, None)
+        rows.append((base, "the paper's", *blank, *(row.cost if row else None for row in printed)))
+    return Table(
+        "likeness",
+        "What the cost at a threshold depends on",
+        (
+            *("Domain", "answers", "embedded", "distance, unbiased half", "distance, all"),
+            *(f"cost at ε = {e:g}" for e in MIDDLE),
+        ),
+        rows,
+        "Mean distance between two answers to a question, and mean cost of UserAlign (standard "
+        "error). Different answers were written to differ, near-duplicates to be as alike as "
+        "those of a model at temperature 0.5.",
     )
 
 
@@ -172,9 +263,15 @@ def head_to_heads(results: Results, domains: Sequence[str] = paper.DOMAINS) -> T
     """Build the table of UserAlign at epsilon 0 against iidBest at t, one to one."""
     rows: list[tuple[Value, ...]] = []
     for domain in domains:
+        cells = results.select(domain=domain, style="mixed", user_kind="persona")
+        ours = select(cells, method="useralign", mode="epsilon")
+        theirs = select(cells, method="iidbest", mode="budget")
         for t in MATCHED:
-            ours = duel(results, domain, t)
-            rows.append((domain, t, ours, paper.load().head_to_head.get((domain, t))))
+            percent = None
+            if ours and theirs:
+                won = head_to_head(ours, theirs, t, results.embedders)
+                percent = Mean(100.0 * won.mean, 100.0 * won.sem)
+            rows.append((domain, t, percent, paper.load().head_to_head.get((domain, t))))
     return Table(
         "head-to-head",
         "UserAlign (ε = 0) against iidBest, head to head",
@@ -185,18 +282,60 @@ def head_to_heads(results: Results, domains: Sequence[str] = paper.DOMAINS) -> T
     )
 
 
-def duel(results: Results, domain: str, t: int) -> Mean | None:
-    """Return how often UserAlign at epsilon 0 wins against iidBest at t, in percent."""
-    cells = results.select(domain=domain, style="mixed", user_kind="persona")
-    ours = select(cells, method="useralign", mode="epsilon")
-    theirs = select(cells, method="iidbest", mode="budget")
-    if not ours or not theirs:
-        return None
-    won = head_to_head(ours, theirs, t, embedders=results.embedders)
-    return Mean(100.0 * won.mean, 100.0 * won.sem)
+def overview(rows: Sequence[tuple[str, str, int, int, str, str]]) -> Table:
+    """Build the table of domains, ours beside the paper's.
+
+    A row has a domain's name, what makes its features, how many questions and users per question it
+    has, the size of its pools, and the first question.
+    """
+    theirs = {
+        "food2d": ("2d, domain-specific", 10),
+        "food64d": ("64d, Potion", 10),
+        "travel64d": ("64d, Potion", 10),
+        "visual512d": ("512d, OpenCLIP", 10),
+        "dsp64d": ("64d, Potion", 100),
+    }
+    return Table(
+        "domains",
+        "The domains, ours beside the paper's",
+        (
+            *("Domain", "features", "paper's", "questions"),
+            *("paper's questions", "users", "pool", "first"),
+        ),
+        [
+            (name, features, theirs[name][0], questions, theirs[name][1], users, pool, first)
+            for name, features, questions, users, pool, first in rows
+        ],
+        "The paper has 3 users per question too, and pools of 20 texts or 40 pictures.",
+    )
 
 
-def large_pool(cells: Cells) -> Table:
+def human_study(cells: Cells) -> Table:
+    """Build the table of the study with people: the paper's, beside personas who slip.
+
+    The cells are of users who slip; they stand in for people, and are marked so.
+    """
+    rows: list[tuple[Value, ...]] = []
+    printed = paper.load().human_study
+    own_taste = {(h.domain, h.method, h.t): h.win for h in printed if not h.persona}
+    for human in (human for human in printed if human.persona):
+        ours = select(cells, domain=human.domain, style="mixed", method=human.method)
+        wins = clustered(ours, (100.0 * at(c, human.t).win for c in ours)) if ours else None
+        own = own_taste[human.domain, human.method, human.t]
+        rows.append((human.domain, NAMES[human.method], human.t, wins, human.win, own))
+    return Table(
+        "human-study",
+        "Evaluation with people: not run here, simulated",
+        ("Domain", "Method", "t", "win %, simulated (sem)", "paper, persona", "paper, own taste"),
+        sorted(rows, key=lambda row: str(row[0])),
+        "No people took part here. The first column has personas who slip in one answer of twenty "
+        "in their stead; nobody stands in for people with a taste of their own. `useralign study` "
+        "runs the paper's study: 960 participants, two domains, two conditions.",
+        digits=1,
+    )
+
+
+def large_pool(cells: Cells, name: str = "large-pool") -> Table:
     """Build the table of win-rates with N = 1,000."""
     rows: list[tuple[Value, ...]] = []
     for method in ("random", "iidbest", "useralign"):
@@ -205,36 +344,12 @@ def large_pool(cells: Cells) -> Table:
             rows.append((NAMES[method], t, at_budget(cells, method, t), theirs))
     sizes = sorted({cell["pool_size"] for cell in cells})
     return Table(
-        "large-pool",
+        name,
         "A large pool: N = 1,000",
         ("Method", "t", "win % (sem)", "paper"),
         rows,
         f"{_counted(cells)} Pool size: {', '.join(map(str, sizes)) or 'not run'}.",
     )
-
-
-def _fields(value: Value, paired: bool) -> list[Value]:
-    if isinstance(value, Mean):
-        return [round(value.mean, 6), round(value.sem, 6)]
-    return [value, None] if paired else [value]
-
-
-def _plain(value: Value) -> Any:
-    if isinstance(value, Mean):
-        return {"mean": round(value.mean, 6), "sem": round(value.sem, 6)}
-    return value
-
-
-def _row(
-    name: str,
-    ours: tuple[Mean, Mean] | None,
-    theirs: paper.TradeOff | None,
-    style: str,
-) -> tuple[Value, ...]:
-    win, cost = ours or (None, None)
-    if theirs is None or style != "mixed":
-        return name, win, None, cost, None
-    return name, win, theirs.win, cost, theirs.cost
 
 
 def _counted(cells: Cells) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from useralign.domains import synthetic
 from useralign.geometry import beta, fit
-from useralign.geometry.logistic import LOG2, softplus
+from useralign.geometry.mle import LOG2, softplus
 from useralign.lab.metrics import mean_sem
 from useralign.lab.tables import Table, Value
 from useralign.methods.base import DELTA, NORM_BOUND
@@ -42,44 +42,22 @@ _MARGIN = 1e-12  # how far above the level, relatively, still counts as on it
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A confidence set in the plane.
+    """A confidence set in the plane."""
 
-    Parameters
-    ----------
-    rows : ndarray, shape (t, 2)
-        Winner minus loser for each answer.
-    cone : bool
-        Whether every answer also cuts the set by its half-plane: the practical set.
-    norm_bound : float
-        S.
-    level : float
-        The largest loss that the set allows.
-    """
-
-    rows: NDArray[np.float64]
-    cone: bool
-    norm_bound: float
-    level: float
+    rows: NDArray[np.float64]  # shape (t, 2); winner minus loser for each answer
+    cone: bool  # whether every answer also cuts the set by its half-plane: the practical set
+    norm_bound: float  # S
+    level: float  # the largest loss that the set allows
 
     @classmethod
     def after(
-        cls,
-        rows: NDArray[np.float64],
-        *,
-        cone: bool,
-        norm_bound: float = NORM_BOUND,
-        delta: float = DELTA,
+        cls, rows: NDArray[np.float64], *, cone: bool, norm_bound: float = NORM_BOUND
     ) -> Region:
         """Build the set that the answers leave, with the level of Eq. 3."""
         if not len(rows):
             return cls(rows.reshape(0, 2), cone, norm_bound, math.inf)
         least = fit(np.ascontiguousarray(rows), norm_bound).loss
-        return cls(rows, cone, norm_bound, least + beta(len(rows), 2, norm_bound, delta))
-
-    @property
-    def full_area(self) -> float:
-        """The area of the whole disc."""
-        return math.pi * self.norm_bound**2
+        return cls(rows, cone, norm_bound, least + beta(len(rows), 2, norm_bound, DELTA))
 
     def sector(self) -> tuple[float, float]:
         """Return the angles between which the half-planes leave something; equal if nothing.
@@ -101,14 +79,7 @@ class Region:
     def reach(self, angles: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return where the rays at these angles enter and leave the disc and the loss set.
 
-        Parameters
-        ----------
-        angles : ndarray, shape (n,)
-
-        Returns
-        -------
-        inner, outer : ndarray, shape (n,)
-            Equal where a ray misses the set.
+        Angles and both results have shape (n,); the two are equal where a ray misses the set.
         """
         rays = np.column_stack([np.cos(angles), np.sin(angles)])
         margins = rays @ self.rows.T
@@ -129,10 +100,10 @@ class Region:
         inner, outer = self.reach(angles)
         return float(half * np.tile(_WEIGHTS, 4) @ (outer**2 - inner**2) / 2)
 
-    def outline(self, count: int = 361) -> NDArray[np.float64]:
+    def outline(self) -> NDArray[np.float64]:
         """Trace the set's boundary: a closed polygon, shape (n, 2)."""
         low, high = self.sector()
-        angles = np.linspace(low, high, count)
+        angles = np.linspace(low, high, 361)
         inner, outer = self.reach(angles)
         rays = np.column_stack([np.cos(angles), np.sin(angles)])
         outward = rays * outer[:, None]
@@ -181,33 +152,16 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One step of an interaction in the plane, before its comparison is answered.
+class Frame:
+    """One step of an interaction in the plane, before its comparison is answered."""
 
-    Parameters
-    ----------
-    t : int
-        How many answers came before.
-    incumbent : int
-    challenger : int or None
-        None when nothing is left to ask.
-    winner : int or None
-        What the person answers; None with no challenger.
-    bound : float
-        B(t).
-    viable : tuple of int
-        The candidates that may still be the best.
-    region : Region
-        The confidence set.
-    """
-
-    t: int
+    t: int  # how many answers came before
     incumbent: int
-    challenger: int | None
-    winner: int | None
-    bound: float
-    viable: tuple[int, ...]
-    region: Region
+    challenger: int | None  # None when nothing is left to ask
+    winner: int | None  # what the person answers; None with no challenger
+    bound: float  # B(t)
+    viable: tuple[int, ...]  # the candidates that may still be the best
+    region: Region  # the confidence set
 
 
 def trace(
@@ -218,25 +172,12 @@ def trace(
     budget: int | None = None,
     seed: int = 0,
     keep: Collection[int] | None = None,
-) -> list[Step]:
+) -> list[Frame]:
     """Run one interaction and keep every step's geometry.
 
-    Parameters
-    ----------
-    pool : Pool
-        Of dimension 2.
-    user : User
-    method : {"useralign", "useralign_loss"}
-    budget : int, optional
-        Go on for this many answers whatever the bound; else stop at epsilon = 0.
-    seed : int
-    keep : collection of int, optional
-        The numbers of answers at which to keep a step; all of them when not given.
-
-    Returns
-    -------
-    list of Step
-        The last one has everything answered.
+    With a budget it goes on for that many answers whatever the bound; else it stops at epsilon = 0.
+    Frames are kept after the numbers of answers in `keep`, or after each; in the last one
+    everything is answered.
     """
     cone = method == "useralign"
     session = Session(
@@ -249,10 +190,10 @@ def trace(
     )
     rows = np.zeros((0, 2))
 
-    def step() -> Step:
+    def step() -> Frame:
         region = Region.after(rows, cone=cone, norm_bound=session.method.norm_bound)
         viable = tuple(candidate.index for candidate in session.viable)
-        return Step(session.cost, session.best.index, None, None, session.bound, viable, region)
+        return Frame(session.cost, session.best.index, None, None, session.bound, viable, region)
 
     def is_selected() -> bool:
         return keep is None or session.cost in keep
@@ -267,8 +208,8 @@ def trace(
     return [*steps, current or step()]
 
 
-MEASURES: dict[str, Callable[[Step], float]] = {
-    "area": lambda step: step.region.area() / step.region.full_area,
+MEASURES: dict[str, Callable[[Frame], float]] = {
+    "area": lambda step: step.region.area() / (math.pi * step.region.norm_bound**2),
     "viable": lambda step: float(len(step.viable)),
     "bound": lambda step: step.bound,
 }
@@ -276,20 +217,12 @@ MEASURES: dict[str, Callable[[Step], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Means over runs of what is left after t answers.
-
-    Parameters
-    ----------
-    runs : int
-    steps : tuple of int
-        The t at which the rest is given.
-    values : dict of (method, measure) to list of Mean
-        Measures are `area` (of the confidence set, over that of the disc), `viable` (the number of
-        candidates that may be the best) and `bound`, B(t).
-    """
+    """Means over runs of what is left after t answers."""
 
     runs: int
-    steps: tuple[int, ...]
+    steps: tuple[int, ...]  # the t at which the rest is given
+    # measures are `area` (of the confidence set, over that of the disc), `viable` (the number of
+    # candidates that may be the best) and `bound`, B(t)
     values: dict[tuple[str, str], list[Mean]]
 
     def table(self) -> Table:
@@ -313,19 +246,22 @@ class Curves:
         return self.values[method, measure][self.steps.index(t)]
 
 
-def measure_curves(runs: int = RUNS, steps: Sequence[int] = STEPS, seed: int = 0) -> Curves:
-    """Run both methods on the same pools and users, and average.
-
-    Parameters
-    ----------
-    runs : int
-    steps : sequence of int
-        Increasing; the last is the budget.
-    seed : int
-        Of the first run; the others follow.
-    """
-    trails: dict[str, list[list[Step]]] = {
-        method: [_run(method, seed + run, steps) for run in range(runs)] for method in SETS
+def measure_curves(runs: int = RUNS, steps: Sequence[int] = STEPS) -> Curves:
+    """Run both methods on the same pools and users up to the last of the steps, and average."""
+    pools = [synthetic.pool(seed) for seed in range(runs)]
+    trails = {
+        method: [
+            trace(
+                pool,
+                Consistent(pool, seed=seed),
+                method,
+                budget=steps[-1],
+                seed=seed,
+                keep=set(steps),
+            )
+            for seed, pool in enumerate(pools)
+        ]
+        for method in SETS
     }
     values = {
         (method, name): [
@@ -335,9 +271,3 @@ def measure_curves(runs: int = RUNS, steps: Sequence[int] = STEPS, seed: int = 0
         for name, of in MEASURES.items()
     }
     return Curves(runs, tuple(steps), values)
-
-
-def _run(method: str, seed: int, steps: Sequence[int]) -> list[Step]:
-    pool = synthetic.pool(seed)
-    user = Consistent(pool, seed=seed)
-    return trace(pool, user, method, budget=steps[-1], seed=seed, keep=set(steps))

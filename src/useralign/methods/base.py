@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from useralign.errors import FeedbackError, OptionError
 from useralign.geometry import TIE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -77,6 +78,7 @@ class Run(ABC):
         self.norm_bound = norm_bound
         self.barred: set[frozenset[int]] = set()
         self.out: set[int] = set()  # candidates out of the running, never all of them
+        self.excluded: frozenset[int] = frozenset()  # those of them that nobody disliked
         self.tie = TIE * norm_bound  # scores this close are equal
 
     @abstractmethod
@@ -133,12 +135,25 @@ class Run(ABC):
         """
         raise FeedbackError(self._refusal(f"a remark of weight {weight:g}, {len(direction)}-d"))
 
+    def exclude(self, indices: Iterable[int]) -> None:
+        """Leave these candidates out of the running, and no others but those disliked.
+
+        Nothing is concluded about the person's taste: the candidates are not for them, such as
+        meat for a vegetarian. All of them would be none of them.
+        """
+        before = self.excluded
+        excluded = frozenset(indices)
+        self.excluded = excluded if len(excluded) < len(self.features) else frozenset()
+        self.out = (self.out - before) | self.excluded
+        if len(self.out) == len(self.features):
+            self.out = set(self.excluded)
+
     @property
     def takes(self) -> frozenset[str]:
         """The kinds of answer it can use, out of `useralign.answers.KINDS`."""
         kinds = {"choice", "ranking", "equal", "skip"}
         if type(self).dislike is not Run.dislike:
-            kinds.add("neither")
+            kinds |= {"neither", "wish", "withdraw"}  # it knows candidates that are out
         if type(self).lean is not Run.lean:
             kinds.add("remark")
         return frozenset(kinds)
@@ -151,7 +166,7 @@ class Run(ABC):
         """Decide on the next pair; calling it again gives the same decision."""
 
     def several(self, count: int) -> tuple[int, ...]:
-        """Select up to `count` candidates for one comparison, the pair of `decide` first.
+        """Select up to `count` candidates for one comparison; of two, the pair of `decide`.
 
         By default that pair is joined by those with the highest scores that may still be the
         best. Fewer come back where no more are worth asking about; calling it again gives the
@@ -176,10 +191,10 @@ class Run(ABC):
         return not any(frozenset((candidate, k)) in self.barred for k in others)
 
     def dismiss(self, candidate: int) -> None:
-        """Put a candidate out of the running; when none is left, all are in it again."""
+        """Put a candidate out of the running; when none is left, all disliked are in it again."""
         self.out.add(candidate)
         if len(self.out) == len(self.features):
-            self.out.clear()
+            self.out = set(self.excluded)
 
     @abstractmethod
     def scores(self) -> NDArray[np.float64]:
@@ -199,6 +214,8 @@ class Run(ABC):
         tied = scores >= scores.max() - self.tie
         if tied.all():
             return int(self.generator(0).integers(len(scores)))
+        if self.excluded and tied.sum() == len(scores) - len(self.out):
+            return int(self.generator(0).choice(np.flatnonzero(tied)))
         return int(tied.argmax())
 
     def possible(self) -> NDArray[np.bool_]:
@@ -214,6 +231,10 @@ class Run(ABC):
     def satisfied(self) -> bool:
         """Whether it is sure enough to stop, by its own rule."""
         return False
+
+    def copy(self) -> Self:
+        """Return a run that goes its own way from here; both decide as a replay would."""
+        return deepcopy(self, {id(self.features): self.features})
 
     def generator(self, step: int, purpose: int = 0) -> np.random.Generator:
         """Return the random generator of one step: a function of the seed, with no memory.
@@ -232,10 +253,10 @@ class Method:
       two runs with the same answers decide alike, in this process or another, and whether
       or not `decide` was called in between.
     - `decide` returns two different candidates that are not barred, or no second one; `several`
-      the same two, and more that are not barred with any of them.
+      the same two, or more of whom no two are barred.
     - Feedback that a run has no use for raises `FeedbackError` and changes nothing; the kinds that
-      it takes are in `Run.takes`. A disliked candidate is neither asked about nor recommended while
-      others remain.
+      it takes are in `Run.takes`. A disliked or excluded candidate is neither asked about nor
+      recommended while others remain.
     - With nothing answered, `best` is drawn from `generator(0)`.
     - `options` returns what the constructor needs to build the same method again, as plain data.
       By default it finds each of the constructor's arguments in an attribute of the same name.
@@ -245,8 +266,8 @@ class Method:
     name : str
         The name it is registered under.
     run : type
-        The class of its runs; one whose constructor takes more than `Run` does needs its own
-        `start`.
+        The class of its runs; one whose constructor takes more than `Run` does needs
+        `run_options`, or its own `start`.
     asks : bool
         Whether it asks anything at all.
     stops : bool
@@ -276,7 +297,11 @@ class Method:
             Whether the session runs for its whole budget whatever the bound (the paper's
             footnote 2), with i.i.d. challengers when no viable one remains.
         """
-        return self.run(features, seed, self.norm_bound)
+        return self.run(features, seed, self.norm_bound, **self.run_options())
+
+    def run_options(self) -> dict[str, Any]:
+        """Return what the constructor of its runs takes beyond what `Run` takes; mostly nothing."""
+        return {}
 
     def options(self) -> dict[str, Any]:
         """Return the constructor's arguments, as plain data."""

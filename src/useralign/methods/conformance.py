@@ -35,7 +35,7 @@ def check_method(method: Method, *, steps: int = 12, seed: int = 5) -> None:
     features = np.random.default_rng(seed).normal(size=(count, 4))
     features /= 2.0 * np.linalg.norm(features, axis=1).max()
     _promise(0 <= method.start(features, seed).best() < count, "best() is an index of the pool")
-    for kinds in (["add"], ["add", "equal", "add", "skip", "lean", "dislike"]):
+    for kinds in (["add"], ["add", "equal", "exclude", "add", "skip", "lean", "dislike"]):
         _check_dialogue(method, features, islice(cycle(kinds), steps), seed)
     json.dumps(method.options())
     again = type(method)(**method.options()).start(features, seed)
@@ -59,7 +59,8 @@ def _check_dialogue(
         _check_screens(run, (decision.first, decision.second))
         pair = (decision.first, decision.second)
         better = max(pair, key=lambda k: worth[k])
-        feedback = (kind, {"add": (*pair, better), "lean": (), "dislike": pair[1:]}.get(kind, pair))
+        indices = {"add": (*pair, better), "lean": (), "dislike": pair[1:], "exclude": pair[1:]}
+        feedback = (kind, indices.get(kind, pair))
         if _give(run, feedback):
             history.append(feedback)
         else:
@@ -71,8 +72,11 @@ def _check_dialogue(
 def _give(run: Run, feedback: Feedback) -> bool:
     """Give feedback to a run; False if it has no use for it, as `takes` must say beforehand."""
     kind, indices = feedback
-    needed = {"dislike": "neither", "lean": "remark"}.get(kind)
+    needed = {"dislike": "neither", "lean": "remark", "exclude": "wish"}.get(kind)
     takes = needed is None or needed in run.takes
+    if kind == "exclude":
+        run.exclude(indices if takes else ())
+        return takes
     try:
         if kind == "lean":
             run.lean(np.eye(run.features.shape[1])[0], 1.0)
@@ -87,7 +91,10 @@ def _give(run: Run, feedback: Feedback) -> bool:
 
 def _check_state(run: Run) -> None:
     _promise(bool(run.possible()[run.best()]), "best() is possible")
-    _promise(run.best() not in run.out, "what was disliked is not recommended while others remain")
+    _promise(
+        run.best() not in run.out,
+        "what is out of the running is not recommended while others remain",
+    )
     sure = run.confidence()
     if sure is not None:
         right = 0.0 <= sure.probability <= 1.0 and 1 <= sure.top <= len(run.features)
@@ -100,12 +107,15 @@ def _check_screens(run: Run, pair: tuple[int, int]) -> None:
     for count in (2, 3, 4, 9):
         screen = run.several(count)
         _promise(screen == run.several(count), "several() twice gives the same candidates")
-        _promise(screen[:2] == pair, "several() begins with the pair of decide()")
+        _promise(count > 2 or screen == pair, "several(2) is the pair of decide()")
+        _promise(len(screen) > 1, "several() has a pair where decide() has one")
         _promise(len(set(screen)) == len(screen) <= count, "several() gives no more, each once")
         _promise(
             set(screen) <= set(range(len(run.features))), "several() gives indices of the pool"
         )
-        _promise(not run.out & set(screen), "what was disliked is not shown while others remain")
+        _promise(
+            not run.out & set(screen), "what is out of the running is not shown while others remain"
+        )
         pairs = {frozenset(two) for two in combinations(screen, 2)}
         _promise(not run.barred & pairs, "a pair that was skipped is not shown")
 

@@ -18,7 +18,7 @@ direction u and weight w adds `w u` to the tilt, as if `exp(w <u, theta>)` were 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -40,18 +40,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BACKENDS: dict[str, type[Engine]] = {"exact": Exact, "reference": Reference}
-_REUSES = 25  # recorded answers in a row after which a pair is asked again after all
+_REUSES = 25  # recorded answers in a row after which they are taken to teach nothing more
 
 
 class EngineRun(Run):
-    """A run whose estimate comes from an engine, with soft evidence beside it.
-
-    Parameters
-    ----------
-    features : ndarray, shape (K, d)
-    seed : int
-    engine : Engine
-    """
+    """A run whose estimate comes from an engine, with soft evidence beside it."""
 
     def __init__(self, features: NDArray[np.float64], seed: int, engine: Engine) -> None:
         super().__init__(features, seed, engine.norm_bound)
@@ -59,6 +52,14 @@ class EngineRun(Run):
         self._ties: list[NDArray[np.float64]] = []
         self._tilt: NDArray[np.float64] | None = None
         self._soft: tuple[int, NDArray[np.float64]] | None = None  # for so many answers
+
+    def begin_answer(self) -> None:
+        """Prepare for a new answer of any kind."""
+
+    def skip(self, first: int, second: int) -> None:
+        """Take in that the person does not want to be asked about this pair."""
+        self.begin_answer()
+        super().skip(first, second)
 
     def equal(self, first: int, second: int) -> None:
         """Take in that two are equal: half a win each in the estimate; the pair is barred."""
@@ -74,14 +75,22 @@ class EngineRun(Run):
         can agree with that and with the answers it is left out: what won before and still will
         not do is no contradiction, and must not empty the set.
         """
+        self.begin_answer()
         row = self.features.mean(axis=0) - self.features[index]
         if self.engine.agrees(row):
             self.engine.add_row(row)
         self.dismiss(index)
         self.engine.retire(self.out)
 
+    def exclude(self, indices: Iterable[int]) -> None:
+        """Leave candidates out; the bound speaks of those that remain."""
+        self.begin_answer()
+        super().exclude(indices)
+        self.engine.retire(self.out)
+
     def lean(self, direction: NDArray[np.float64], weight: float) -> None:
         """Take in a remark: it tilts the estimate and cuts nothing."""
+        self.begin_answer()
         tilt = 0.0 if self._tilt is None else self._tilt
         self._tilt = np.asarray(tilt + weight * direction)
         self._soft = None
@@ -104,16 +113,8 @@ def estimate(
 ) -> NDArray[np.float64]:
     """Compute the estimate with soft evidence, shape (d,), by the formula of the module.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (t, d)
-        Winner minus loser, one row per answer.
-    ties : list of ndarray, shape (d,)
-        Differences between two candidates that are equal.
-    tilt : ndarray, shape (d,), optional
-        The sum of the remarks.
-    norm_bound : float
-        S.
+    Rows are winner minus loser, shape (t, d); ties are differences between two candidates that are
+    equal, and the tilt is the sum of the remarks, each of shape (d,).
     """
     gain = np.zeros(rows.shape[1]) if tilt is None else tilt
     equal = np.array(ties).reshape(-1, rows.shape[1])
@@ -125,15 +126,7 @@ def estimate(
 
 
 class ConfidenceRun(EngineRun):
-    """UserAlign or UserAlign_loss on one pool.
-
-    Parameters
-    ----------
-    method : UserAlignLoss
-    features : ndarray, shape (K, d)
-    seed : int
-    fixed_budget : bool
-    """
+    """UserAlign or UserAlign_loss on one pool."""
 
     def __init__(
         self, method: UserAlignLoss, features: NDArray[np.float64], seed: int, fixed_budget: bool
@@ -147,29 +140,14 @@ class ConfidenceRun(EngineRun):
 
     def add(self, first: int, second: int, winner: int) -> None:
         """Take in the answer to one comparison."""
-        self._begin()
+        self.begin_answer()
         self.engine.add(winner, first + second - winner)
         self._winners[frozenset((first, second))] = winner
 
-    def skip(self, first: int, second: int) -> None:
-        """Take in that the person does not want to be asked about this pair."""
-        self._begin()
-        super().skip(first, second)
-
-    def dislike(self, index: int) -> None:
-        """Take in that a candidate will not do; see `EngineRun.dislike`."""
-        self._begin()
-        super().dislike(index)
-
-    def lean(self, direction: NDArray[np.float64], weight: float) -> None:
-        """Take in a remark; see `EngineRun.lean`."""
-        self._begin()
-        super().lean(direction, weight)
-
-    def _begin(self) -> None:
-        """Prepare for a new answer."""
+    def begin_answer(self) -> None:
+        """Decide first, so that recorded answers are reused at the same place in a replay."""
         if not self.method.reask:
-            self.decide()  # so that recorded answers are reused at the same place in a replay
+            self.decide()
         self._decision = None
 
     def decide(self) -> Decision:
@@ -181,6 +159,8 @@ class ConfidenceRun(EngineRun):
                 if winner is None:
                     break
                 self.engine.add(winner, decision.first + (decision.second or 0) - winner)
+            else:
+                decision = self._unanswered()
             self._decision = decision
         return self._decision
 
@@ -218,6 +198,17 @@ class ConfidenceRun(EngineRun):
             challenger = self._iid_challenger(incumbent, barred)
         if challenger is None and barred and bound > 0:
             return self._other_pair(incumbent, bound)
+        return Decision(incumbent, challenger, bound)
+
+    def _unanswered(self) -> Decision:
+        """Challenge the incumbent with one that it was not compared with; without one, end.
+
+        Where the features are badly scaled, the same recorded pairs are selected over and over.
+        """
+        incumbent = self.best()
+        closed = {*_partners(incumbent, self.barred), *_partners(incumbent, self._winners)}
+        _, bound = self.engine.challenge(incumbent, _partners(incumbent, self.barred))
+        challenger, _ = self.engine.challenge(incumbent, closed)
         return Decision(incumbent, challenger, bound)
 
     def _other_pair(self, incumbent: int, bound: float) -> Decision:
@@ -378,6 +369,10 @@ class _FixedRun(Run):
         norm_bound: float,
         utilities: NDArray[np.float64] | None = None,
     ) -> None:
+        if utilities is not None and len(utilities) != len(features):
+            raise OptionError(
+                f"{len(utilities)} utilities for {len(features)} candidates; give one each"
+            )
         super().__init__(features, seed, norm_bound)
         self.tie = 0.0  # utilities are exact, on whatever scale
         certain = utilities is not None or len(features) < 2
@@ -413,6 +408,7 @@ class Oracle(Method):
 
     name: ClassVar[str] = "oracle"
     asks: ClassVar[bool] = False
+    run: ClassVar[type[Run]] = _FixedRun
 
     def __init__(self, *, utilities: Sequence[float] | NDArray[np.float64] | None = None) -> None:
         if utilities is None:
@@ -428,16 +424,6 @@ class Oracle(Method):
                 f"utilities must be a list of finite numbers, got shape {self.utilities.shape}"
             )
 
-    def start(
-        self,
-        features: NDArray[np.float64],
-        seed: int,
-        *,
-        fixed_budget: bool = False,  # noqa: ARG002
-    ) -> Run:
-        """Begin on a pool; see `Method.start`."""
-        if len(self.utilities) != len(features):
-            raise OptionError(
-                f"{len(self.utilities)} utilities for {len(features)} candidates; give one each"
-            )
-        return _FixedRun(features, seed, self.norm_bound, self.utilities)
+    def run_options(self) -> dict[str, Any]:
+        """Return the utilities; see `Method.run_options`."""
+        return {"utilities": self.utilities}

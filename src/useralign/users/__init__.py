@@ -1,8 +1,10 @@
 """Simulated users: tastes in the features, personas by ranking or by a model, recorded people."""
 
+from __future__ import annotations
+
 from useralign import registry
 from useralign.users.base import User, converse, simulate
-from useralign.users.judge import JudgePersona, PositionBias
+from useralign.users.judge import JudgePersona
 from useralign.users.recorded import People, RecordedPerson
 from useralign.users.simulated import (
     BTL,
@@ -22,7 +24,6 @@ __all__ = [
     "LikenessUser",
     "LinearUser",
     "People",
-    "PositionBias",
     "RankedPersona",
     "RecordedPerson",
     "User",
@@ -36,10 +37,7 @@ __all__ = [
 def user_kind(name: str) -> type[User]:
     """Return the class of users that is registered under a name.
 
-    Raises
-    ------
-    OptionError
-        If there is none.
+    Raises OptionError if there is none.
     """
     kind: type[User] = registry.load("users", name)
     return kind

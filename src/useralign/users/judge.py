@@ -7,27 +7,27 @@ stand between triple quotes, which they cannot close.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
-import weakref
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from useralign.checks import whole
-from useralign.errors import ModelAnswerError, OptionError, SessionStateError
-from useralign.models import CachedGenerator, TextRequest, Usage
+from useralign.errors import ModelAnswerError, ModelUnavailableError, OptionError
+from useralign.models import TextRequest, Usage
 from useralign.users.base import User
+from useralign.users.simulated import RankedPersona
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
     from typing import Self
 
     from useralign.answers import Comparison
+    from useralign.domains.questions import Question
     from useralign.models import Generator
-    from useralign.pool import Candidate
+    from useralign.pool import Candidate, Pool
 
 
 SYSTEM = (
@@ -40,131 +40,115 @@ SYSTEM = (
 REMINDER = (
     'Your last reply could not be read. Reply with nothing but {"better": "A"} or {"better": "B"}.'
 )
+# Part of requests, by which earlier replies are looked up in the cache.
+SCHEMA = {
+    "description": "The reply that is asked for: which of the two answers is better.",
+    "properties": {"better": {"enum": ["A", "B"], "title": "Better", "type": "string"}},
+    "required": ["better"],
+    "title": "Verdict",
+    "type": "object",
+    "additionalProperties": False,
+}
+REPLY_TOKENS = 8  # of {"better": "A"}
 _MOST_OBJECTS = 20  # JSON objects of a reply that are looked at
 
 
-class Verdict(BaseModel):
-    """The reply that is asked for: which of the two answers is better."""
+async def judge_pair(
+    description: str,
+    question: str,
+    generator: Generator,
+    first: Candidate,
+    second: Candidate,
+    *,
+    tries: int = 3,
+) -> tuple[tuple[str, str], Usage]:
+    """Let a model judge a pair in both orders, at temperature 0.
 
-    model_config = ConfigDict(strict=True)
-
-    better: Literal["A", "B"]
-
-
-SCHEMA = {**Verdict.model_json_schema(), "additionalProperties": False}
-
-
-@dataclass(frozen=True, slots=True)
-class PositionBias:
-    """How much a judge goes by the place of an answer rather than by the answer.
-
-    Parameters
-    ----------
-    pairs : int
-        How many pairs were judged, each in both orders.
-    first : int
-        In how many the answer shown first was preferred both times.
-    second : int
-        In how many the one shown second was.
+    A model that sees is shown pictures; any other reads what their texts say about them. Returns
+    which place was better with `first` shown as A, and with `second` shown as A, and what the calls
+    used. Raises ModelAnswerError if a reply could not be read in `tries` tries.
     """
+    orders = (
+        _verdict(description, question, generator, pair, tries)
+        for pair in ((first, second), (second, first))
+    )
+    # Both come to their end before either's trouble is reported: each may be paid for.
+    replies = await asyncio.gather(*orders, return_exceptions=True)
+    for reply in replies:
+        if isinstance(reply, BaseException):
+            raise reply
+    (straight, usage), (turned, more) = replies  # type: ignore[misc]
+    return (straight, turned), usage + more
 
-    pairs: int
-    first: int
-    second: int
 
-    @property
-    def undecided(self) -> int:
-        """In how many pairs the two orders disagreed."""
-        return self.first + self.second
-
-    @property
-    def rate(self) -> float:
-        """The share of pairs on which the two orders disagreed."""
-        return self.undecided / self.pairs if self.pairs else 0.0
-
-    @property
-    def lean(self) -> float:
-        """The same with a sign: positive when the judge favours what is shown first."""
-        return (self.first - self.second) / self.pairs if self.pairs else 0.0
+async def _verdict(
+    description: str,
+    question: str,
+    generator: Generator,
+    pair: tuple[Candidate, Candidate],
+    tries: int,
+) -> tuple[str, Usage]:
+    images = tuple(candidate.image for candidate in pair) if generator.sees else ()
+    seen = bool(images) and all(images)
+    shown = [_text(candidate) for candidate in pair]
+    if seen:
+        shown = ["the first of the two pictures below", "the second of the two pictures below"]
+    prompt = comparison_prompt(description, question, *shown)
+    usage, problem = Usage(), None
+    for attempt in range(tries):
+        request = TextRequest(
+            prompt=f"{prompt}\n\n{REMINDER}" if attempt else prompt,
+            system=SYSTEM,
+            temperature=0.0,
+            max_tokens=64,
+            seed=attempt,  # another one is another entry in the cache
+            schema=SCHEMA,
+            images=tuple(map(str, images)) if seen else (),
+        )
+        try:
+            reply = await generator.text(request)
+            usage += reply.usage
+            return read_verdict(reply.text), usage
+        except ModelAnswerError as error:
+            problem = error
+    raise ModelAnswerError(
+        f"{generator.model} gave no verdict in {tries} tries: {problem}. Use a larger model"
+    ) from problem
 
 
 class JudgePersona(User):
-    """A model that is told who the person is, and which two answers they compare.
+    """A persona as a language model played them: it has judged each pair beforehand.
 
-    Each pair is shown in both orders at temperature 0. When the two verdicts agree, that is the
-    answer; when they do not, the pair is a tie: `prefers` is 0.5, and `choose` settles it with a
-    generator that depends on the seed and the pair alone, so asking again gives the same answer.
-    Verdicts are kept by content: a pair is never paid for twice.
+    When the verdicts on both orders of a pair agree, that is the answer; when they do not, the pair
+    is a tie: `prefers` is 0.5, and `choose` settles it with a generator that depends on the seed
+    and the pair alone, so asking again gives the same answer.
 
     Parameters
     ----------
-    description : str
-        Who the person is.
-    question : str
-        What they asked.
-    generator : Generator
-        Any model that writes text.
+    verdicts : mapping of (str, str) to (str, str)
+        For two texts, in alphabetical order: which place was better with the first shown as A,
+        and with the second shown as A.
     seed : int
         For settling ties.
-    tries : int
-        How often a reply that cannot be read is asked for before giving up.
-    cache : bool or Path
-        Keep replies on disk too, in the cache folder or the one given.
-
-    Attributes
-    ----------
-    usage : Usage
-        What all calls so far used.
     """
 
     def __init__(
-        self,
-        description: str,
-        question: str,
-        generator: Generator,
-        *,
-        seed: int = 0,
-        tries: int = 3,
-        cache: bool | str | Path = True,
+        self, verdicts: Mapping[tuple[str, str], tuple[str, str]], *, seed: int = 0
     ) -> None:
-        if not description.strip():
-            raise OptionError("the description is empty; say in a sentence who the person is")
-        self.description = description
-        self.question = question
+        self.verdicts = dict(verdicts)
         self.seed = whole("seed", seed, least=0)
-        self.tries = whole("tries", tries, least=1)
-        self.usage = Usage()
-        if cache is not False and not isinstance(generator, CachedGenerator):
-            generator = CachedGenerator(generator, None if cache is True else cache)
-        self.generator = generator
-        self._verdicts: dict[tuple[str, str], tuple[str, str]] = {}
-        self._loop: asyncio.AbstractEventLoop | None = None
-
-    def __repr__(self) -> str:
-        return f"JudgePersona({self.description!r}, {self.generator!r})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Release the generator's connections. Calling it twice is harmless."""
-        if self._loop is not None:
-            self._loop.run_until_complete(self.generator.aclose())
-            self._loop.close()
-            self._loop = None
-
-    @property
-    def bias(self) -> PositionBias:
-        """The position bias over the pairs judged so far."""
-        both = list(self._verdicts.values())
-        return PositionBias(len(both), both.count(("A", "A")), both.count(("B", "B")))
 
     def prefers(self, first: Candidate, second: Candidate) -> float:
         """Return 1 or 0 when both orders agree, and 0.5 when they do not."""
-        return self._run(first, second)
+        low, high = sorted((_text(first), _text(second)))
+        if low == high:
+            return 0.5
+        if (low, high) not in self.verdicts:
+            raise ModelUnavailableError("this pair was not judged; judge all of them first")
+        straight, turned = self.verdicts[low, high]
+        if straight == turned:  # the same place both times: the place decided, not the answer
+            return 0.5
+        return float((straight == "A") == (first.text == low))
 
     def choose(self, pair: Comparison) -> Candidate:
         """Return the better candidate of a comparison."""
@@ -173,70 +157,39 @@ class JudgePersona(User):
             share = self._settle(pair.first, pair.second)
         return pair.first if share > 0.5 else pair.second
 
-    async def judge(self, first: Candidate, second: Candidate) -> float:
-        """Do what `prefers` does, within a running event loop.
+    @classmethod
+    def roster(cls, question: Question, count: int) -> list[str]:
+        """Return the question's personas: a model that is told who they are plays them."""
+        return [f"judged-{name}" for name in RankedPersona.roster(question, count)]
+
+    @classmethod
+    def enlist(cls, question: Question, pool: Pool, name: str, *, taste: int, seed: int) -> Self:  # noqa: ARG003
+        """Build the persona from what a model has judged; ties are settled by `seed`.
 
         Raises
         ------
-        ModelAnswerError
-            If the model gave nothing usable in `tries` tries.
-        ModelUnavailableError
-            If it cannot be reached.
+        OptionError
+            If nothing was judged: `useralign reproduce --users judge` does it.
         """
-        texts = _text(first), _text(second)
-        if texts[0] == texts[1]:
-            return 0.5
-        low, high = sorted(texts)
-        if (low, high) not in self._verdicts:
-            both = (self._verdict(low, high), self._verdict(high, low))
-            # Both come to their end before either's trouble is reported: each may be paid for.
-            verdicts = await asyncio.gather(*both, return_exceptions=True)
-            self._verdicts[low, high] = _usable(verdicts[0]), _usable(verdicts[1])
-        straight, turned = self._verdicts[low, high]
-        if straight == turned:  # the same place both times: the place decided, not the answer
-            return 0.5
-        return float((straight == "A") == (texts[0] == low))
-
-    def _run(self, first: Candidate, second: Candidate) -> float:
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            if self._loop is None:
-                # One loop for life: connections of a generator belong to the loop they began in.
-                self._loop = asyncio.new_event_loop()
-                weakref.finalize(self, self._loop.close)
-            return self._loop.run_until_complete(self.judge(first, second))
-        raise SessionStateError("an event loop is running: use `await user.judge(first, second)`")
+        persona = question.persona(name.removeprefix("judged-"))
+        if not persona.verdicts:
+            raise OptionError(
+                f"no model has judged for {persona.name} of {question.id} yet; run `useralign "
+                'reproduce tables --users judge`, or use kind = "persona"'
+            )
+        texts = {c.label: _text(c) for c in (*question.candidates, question.baseline)}
+        verdicts = {
+            (texts[first], texts[second]): both
+            for (first, second), both in persona.verdicts.items()
+        }
+        return cls(verdicts, seed=seed)
 
     def _settle(self, first: Candidate, second: Candidate) -> float:
         """Settle a tie: the same way for the same pair, in either order."""
-        low, high = sorted((_text(first), _text(second)))
+        low, high = sorted((first.text, second.text))
         digest = hashlib.sha256(f"{len(low)} {low}{high}".encode()).digest()
         draw = np.random.default_rng([self.seed, int.from_bytes(digest[:8], "big")]).random()
-        return float((draw < 0.5) == (_text(first) == low))
-
-    async def _verdict(self, first: str, second: str) -> str:
-        prompt = comparison_prompt(self.description, self.question, first, second)
-        problem: ModelAnswerError | None = None
-        for attempt in range(self.tries):
-            request = TextRequest(
-                prompt=f"{prompt}\n\n{REMINDER}" if attempt else prompt,
-                system=SYSTEM,
-                temperature=0.0,
-                max_tokens=64,
-                seed=attempt,  # another one is another entry in the cache
-                schema=SCHEMA,
-            )
-            try:
-                reply = await self.generator.text(request)
-                self.usage += reply.usage
-                return read_verdict(reply.text)
-            except ModelAnswerError as error:
-                problem = error
-        raise ModelAnswerError(
-            f"{self.generator.model} gave no verdict in {self.tries} tries: {problem}. "
-            "Use a larger model, or raise tries="
-        ) from problem
+        return float((draw < 0.5) == (first.text == low))
 
 
 def comparison_prompt(description: str, question: str, first: str, second: str) -> str:
@@ -246,15 +199,17 @@ def comparison_prompt(description: str, question: str, first: str, second: str) 
     return f"{quoted}\n\nWhich would this person rather have, A or B?"
 
 
+def tokens(text: str) -> int:
+    """Estimate how many tokens a text has: a token of English is about four characters."""
+    return -(-len(text) // 4)
+
+
 def read_verdict(reply: str) -> str:
     """Return which answer a reply calls better, `"A"` or `"B"`.
 
     The first JSON object of the right form counts, so fences and words around it do no harm.
 
-    Raises
-    ------
-    ModelAnswerError
-        If there is none.
+    Raises ModelAnswerError if there is none.
     """
     decoder = json.JSONDecoder()
     start = -1
@@ -262,10 +217,10 @@ def read_verdict(reply: str) -> str:
         start = reply.find("{", start + 1)
         if start < 0:
             break
-        try:
-            return Verdict.model_validate(decoder.raw_decode(reply, start)[0]).better
-        except (ValidationError, ValueError, RecursionError):
-            continue
+        with contextlib.suppress(ValueError, RecursionError):
+            better = decoder.raw_decode(reply, start)[0].get("better")
+            if better in ("A", "B"):
+                return str(better)
     words = " ".join(reply.split())[:60]
     raise ModelAnswerError(f'expected {{"better": "A"}} or {{"better": "B"}}, got {words!r}')
 
@@ -275,12 +230,6 @@ def _quoted(text: str) -> str:
     while '"""' in inner:
         inner = inner.replace('"""', "'''")
     return f'"""\n{inner}\n"""'
-
-
-def _usable(verdict: str | BaseException) -> str:
-    if isinstance(verdict, BaseException):
-        raise verdict
-    return verdict
 
 
 def _text(candidate: Candidate) -> str:

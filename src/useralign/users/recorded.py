@@ -10,6 +10,7 @@ items.csv but `id` and `text` is a feature. Where both forms are there, the JSON
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import math
@@ -24,7 +25,7 @@ from useralign.pool import Candidate, Pool
 from useralign.users.base import User
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from useralign.answers import Comparison
     from useralign.models import Embedder
@@ -93,10 +94,7 @@ class RecordedPerson(User):
     def prefers(self, first: Candidate, second: Candidate) -> float:
         """Return the share of times that `first` won.
 
-        Raises
-        ------
-        AnswerError
-            If the person never said anything about the pair.
+        Raises AnswerError if the person never said anything about the pair.
         """
         share = self._share(first.label, second.label)
         if share is None:
@@ -136,17 +134,10 @@ class RecordedPerson(User):
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """What people judged.
+    """What people judged."""
 
-    Parameters
-    ----------
-    texts : mapping of str to str
-        Ids to texts, in the order of the file; empty where there is none.
-    features : mapping of str to tuple of float
-        Ids to features of one length; empty when the texts are to be embedded.
-    """
-
-    texts: Mapping[str, str]
+    texts: Mapping[str, str]  # ids to texts, in the order of the file; empty where there is none
+    # ids to features of one length; empty when the texts are to be embedded
     features: Mapping[str, tuple[float, ...]]
 
 
@@ -171,13 +162,11 @@ class People:
     def read(cls, folder: str | Path) -> People:
         """Read `items`, and `answers` or `ratings` or both, as JSONL or CSV files.
 
-        Raises
-        ------
-        FileFormatError
-            Naming the file, the line and what is wrong with it.
+        Raises FileFormatError naming the file, the line and what is wrong with it.
         """
-        items = _read_items(folder)
-        answers, ratings = _read_answers(folder, items), _read_ratings(folder, items)
+        items = _read_items(Path(folder))
+        answers = _read_answers(Path(folder), items)
+        ratings = _read_ratings(Path(folder), items)
         if not answers and not ratings:
             raise OptionError(f"{folder}: has neither answers nor ratings of anybody")
         return cls(items, answers, ratings)
@@ -190,10 +179,7 @@ class People:
     def person(self, name: str, *, seed: int = 0) -> RecordedPerson:
         """Return one person.
 
-        Raises
-        ------
-        OptionError
-            If nobody of that name is on record.
+        Raises OptionError if nobody of that name is on record.
         """
         if name not in self.answers and name not in self.ratings:
             raise OptionError(f"nobody called {name!r} is on record; see `names`")
@@ -217,16 +203,11 @@ class People:
         embedder: str | Embedder | None = None,
         person: str | None = None,
     ) -> Pool:
-        """Build the pool of all items, or of those that one person compared or rated.
+        """Build the pool of all items, or of those that one person judged.
 
-        Parameters
-        ----------
-        question : str
-        embedder : str or Embedder, optional
-            For items without features; the default embedder when not given.
-        person : str, optional
+        Items without features are embedded.
         """
-        idents = list(self.items.texts) if person is None else self._judged_by(person)
+        idents = list(self.items.texts) if person is None else self.judged_by(person)
         candidates = [
             Candidate(text=self.items.texts[ident], id=ident, source="recorded") for ident in idents
         ]
@@ -234,119 +215,104 @@ class People:
             return Pool(question, candidates, [self.items.features[ident] for ident in idents])
         return Pool.from_texts(question, candidates, embedder=embedder)
 
-    def _judged_by(self, name: str) -> list[str]:
+    def judged_by(self, name: str) -> list[str]:
+        """Return the items that one person rated, or else compared, in the order of the file."""
         person = self.person(name)
-        seen = {ident for pair in person.pairs for ident in pair} | set(person.ratings)
+        seen = set(person.ratings) or {ident for pair in person.pairs for ident in pair}
         return [ident for ident in self.items.texts if ident in seen]
 
 
-def _read_items(folder: str | Path) -> Items:
-    """Read the items of a folder.
-
-    Raises
-    ------
-    FileFormatError
-        If there are none, an id occurs twice, or some have features and others do not.
-    """
-    records: dict[str, tuple[str, tuple[float, ...]]] = {}
-
-    def add(record: Mapping[str, Any]) -> None:
-        ident = _ident(record, "id")
-        if ident in records:
-            raise ValueError(f"the id {ident!r} occurs twice")
-        text = str(record.get("text") or "")
-        features = tuple(_number(value) for value in record.get("features") or ())
-        if not text.strip() and not features:
-            raise ValueError(f"item {ident!r} has neither a text nor features")
-        if records and len(features) != len(next(iter(records.values()))[1]):
-            raise ValueError(f"item {ident!r} has {len(features)} features, others another number")
-        records[ident] = text, features
-
-    if not _each(Path(folder), "items", add):
+def _read_items(folder: Path) -> Items:
+    """Read the items of a folder: either all of them have features, equally many, or none has."""
+    texts: dict[str, str] = {}
+    rows: dict[str, tuple[float, ...]] = {}
+    for record, line in _records(folder, "items"):
+        with line:
+            ident = _ident(record, "id")
+            if ident in texts:
+                raise ValueError(f"the id {ident!r} occurs twice")
+            text = str(record.get("text") or "")
+            row = tuple(_number(value) for value in record.get("features") or ())
+            if not text.strip() and not row:
+                raise ValueError(f"item {ident!r} has neither a text nor features")
+            if texts and len(row) != len(next(iter(rows.values()))):
+                raise ValueError(f"item {ident!r} has {len(row)} features, others another number")
+            texts[ident], rows[ident] = text, row
+    if not texts:
         raise FileFormatError(f"{folder}: has no items.jsonl or items.csv with at least one item")
-    texts = {ident: text for ident, (text, _) in records.items()}
-    return Items(texts, {ident: row for ident, (_, row) in records.items() if row})
+    return Items(texts, {ident: row for ident, row in rows.items() if row})
 
 
-def _read_answers(folder: str | Path, items: Items) -> dict[str, list[Recorded]]:
+def _read_answers(folder: Path, items: Items) -> dict[str, list[Recorded]]:
     """Read the answers of a folder by person; none if it has no such file."""
     answers: dict[str, list[Recorded]] = {}
-
-    def add(record: Mapping[str, Any]) -> None:
-        first, second = (_item(record, key, items) for key in ("first", "second"))
-        winner = None if record["winner"] in (None, "") else _ident(record, "winner")
-        if first == second or winner not in (first, second, None):
-            raise ValueError(
-                f"the winner of {first!r} and {second!r} must be one of these two different "
-                f"items, or empty for a tie; got {winner!r}"
-            )
-        answers.setdefault(_ident(record, "person"), []).append((first, second, winner))
-
-    _each(Path(folder), "answers", add)
+    for record, line in _records(folder, "answers"):
+        with line:
+            first, second = (_item(record, key, items) for key in ("first", "second"))
+            winner = None if record["winner"] in (None, "") else _ident(record, "winner")
+            if first == second or winner not in (first, second, None):
+                raise ValueError(
+                    f"the winner of {first!r} and {second!r} must be one of these two different "
+                    f"items, or empty for a tie; got {winner!r}"
+                )
+            answers.setdefault(_ident(record, "person"), []).append((first, second, winner))
     return answers
 
 
-def _read_ratings(folder: str | Path, items: Items) -> dict[str, dict[str, float]]:
+def _read_ratings(folder: Path, items: Items) -> dict[str, dict[str, float]]:
     """Read the ratings of a folder by person; none if it has no such file."""
     ratings: dict[str, dict[str, float]] = {}
-
-    def add(record: Mapping[str, Any]) -> None:
-        person, item = _ident(record, "person"), _item(record, "item", items)
-        if item in ratings.setdefault(person, {}):
-            raise ValueError(f"{person} rated {item!r} twice")
-        ratings[person][item] = _number(record["rating"])
-
-    _each(Path(folder), "ratings", add)
+    for record, line in _records(folder, "ratings"):
+        with line:
+            person, item = _ident(record, "person"), _item(record, "item", items)
+            if item in ratings.setdefault(person, {}):
+                raise ValueError(f"{person} rated {item!r} twice")
+            ratings[person][item] = _number(record["rating"])
     return ratings
 
 
-def _each(folder: Path, stem: str, add: Callable[[Mapping[str, Any]], None]) -> int:
-    """Call `add` with every record of a file; return how many there are.
-
-    Raises
-    ------
-    FileFormatError
-        With the line of a record that is not usable.
-    """
-    count = 0
-    for path, number, record in _records(folder, stem):
-        try:
-            add(record)
-        except KeyError as error:
-            raise FileFormatError(f"{path}, line {number}: {error} is missing") from error
-        except (ValueError, TypeError) as error:
-            raise FileFormatError(f"{path}, line {number}: {error}") from error
-        count += 1
-    return count
-
-
-def _records(folder: Path, stem: str) -> Iterator[tuple[Path, int, dict[str, Any]]]:
-    lines, table = folder / f"{stem}.jsonl", folder / f"{stem}.csv"
-    path = lines if lines.exists() else table
+def _records(
+    folder: Path, stem: str
+) -> Iterator[tuple[dict[str, Any], contextlib.AbstractContextManager[None]]]:
+    """Yield the records of a file, and for each what names its line in errors about it."""
+    path = folder / f"{stem}.jsonl"
+    if not path.exists():
+        path = folder / f"{stem}.csv"
     if not path.exists():
         return
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            if path == lines:
+            if path.suffix == ".jsonl":
                 for number, line in enumerate(file, start=1):
                     if line.strip():
-                        yield path, number, _parsed(path, number, line)
+                        with _line(path, number):
+                            record = _parsed(line)
+                        yield record, _line(path, number)
             else:
                 rows = csv.DictReader(file, strict=True)
                 for row in rows:
-                    yield path, rows.line_num, _row(row) if stem == "items" else row
+                    yield _row(row) if stem == "items" else row, _line(path, rows.line_num)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise FileFormatError(f"{path}: cannot be read ({error})") from error
 
 
-def _parsed(path: Path, number: int, line: str) -> dict[str, Any]:
+@contextlib.contextmanager
+def _line(path: Path, number: int) -> Iterator[None]:
+    try:
+        yield
+    except KeyError as error:
+        raise FileFormatError(f"{path}, line {number}: {error} is missing") from error
+    except (ValueError, TypeError) as error:
+        raise FileFormatError(f"{path}, line {number}: {error}") from error
+
+
+def _parsed(line: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"{path}, line {number}: is not JSON ({error})") from error
+        raise ValueError(f"is not JSON ({error})") from error
     if not isinstance(record, dict):
-        kind = type(record).__name__
-        raise FileFormatError(f"{path}, line {number}: expected an object, got {kind}")
+        raise TypeError(f"expected an object, got {type(record).__name__}")
     return record
 
 
@@ -372,7 +338,10 @@ def _item(record: Mapping[str, Any], key: str, items: Items) -> str:
 def _number(value: Any) -> float:
     if isinstance(value, bool) or value is None:
         raise ValueError(f"expected a number, got {value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # more than 308 digits
+        number = math.inf
     if not math.isfinite(number):
-        raise ValueError(f"expected a finite number, got {value!r}")
+        raise ValueError(f"expected a finite number, got {str(value)[:60]!r}")
     return number

@@ -174,10 +174,7 @@ class RankedPersona(UtilityUser):
     def position(self, candidate: Candidate) -> int:
         """Return a candidate's position in the ranking, from 0, the best.
 
-        Raises
-        ------
-        AnswerError
-            If it has none.
+        Raises AnswerError if it has none.
         """
         try:
             return self._positions[candidate.label]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -182,13 +183,70 @@ def test_scipy_is_imported_late() -> None:
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
-def test_a_large_screen_at_once_is_as_good_as_one_by_one() -> None:
-    features = gaussian_features(12, 6, 3)
-    at_once, singly = (Frugal().start(features, 0) for _ in range(2))
-    wins = [(4, k, 4) if k != 0 else (0, 4, 4) for k in range(9) if k != 4]
-    at_once.add_all(wins)
-    for win in wins:
-        singly.add(*win)
-    np.testing.assert_allclose(at_once.scores(), singly.scores(), atol=5e-3)
-    assert at_once.best() == singly.best() == 4
-    assert at_once.several(9)[:2] == at_once.decide()[:2]
+def outcome(answer: list[tuple[int, int, int]]) -> np.ndarray:
+    """Return the probability of an answer to a screen under every hypothesis."""
+    run = Frugal().start(gaussian_features(8, 5, 3), 0)
+    run.add(0, 5, 0)
+    before = run.posterior.sites.evidence
+    run.add_all(answer)
+    (screen,) = run.evidence.screens
+    gained = run.posterior.sites.evidence - before
+    return np.exp(gained - screen.log_outcomes(run.hypotheses.lapse))
+
+
+def test_the_picks_of_a_screen_add_up_to_one() -> None:
+    total = sum(outcome([(k, other, k) for other in range(4) if other != k]) for k in range(4))
+    np.testing.assert_allclose(total, 1.0, atol=0.06)  # expectation propagation is near
+
+
+def test_the_rankings_of_a_screen_add_up_to_one() -> None:
+    orders = permutations(range(3))
+    total = sum(outcome([(a, b, a) for a, b in pairwise(order)]) for order in orders)
+    np.testing.assert_allclose(total, 1.0, atol=0.06)
+
+
+def test_a_screen_is_told_from_a_ranking() -> None:
+    run = Frugal().start(gaussian_features(8, 5, 3), 0)
+    run.add_all([(4, 1, 4), (2, 4, 4), (3, 4, 4)])
+    run.add_all([(1, 2, 1), (2, 3, 2)])
+    run.add(0, 5, 0)
+    assert [(screen.size, screen.best_of) for screen in run.evidence.screens] == [
+        (4, True),
+        (3, False),
+    ]
+    np.testing.assert_allclose(run.evidence.alone**2 + np.diag(run.evidence.shared), 1.0)
+    np.testing.assert_allclose(run.evidence.shared[:3, :3], 0.5)  # the winner's own noise
+    assert not run.evidence.shared[:3, 3:].any()
+
+
+def test_somebody_who_clicks_at_random_is_doubted() -> None:
+    draw = np.random.default_rng(1)
+    noisy, sure = [], []
+    for seed in range(6):
+        pair = [Frugal(top=3).start(gaussian_features(20, 8, seed), seed) for _ in range(2)]
+        for run, worth in zip(
+            pair, (None, taste(gaussian_features(20, 8, seed), seed)), strict=True
+        ):
+            for _ in range(5):
+                screen = run.several(4)
+                best = draw.choice(screen) if worth is None else max(screen, key=worth.__getitem__)
+                run.add_all([(best, k, best) for k in screen if k != best])
+        noisy.append([run.posterior.noisy for run in pair])
+        sure.append([run.confidence().probability for run in pair])
+    assert np.mean(noisy, axis=0)[0] > 2.0 * np.mean(noisy, axis=0)[1]
+    assert np.mean(sure, axis=0)[0] < np.mean(sure, axis=0)[1] - 0.2
+
+
+def test_a_screen_has_the_favourite_and_whom_it_may_lose_to() -> None:
+    run = talk(Frugal(), gaussian_features(12, 6, 3), taste(gaussian_features(12, 6, 3), 3), 3)
+    screen = run.several(4)
+    worth = run.draws[:, list(screen)].max(axis=1).mean()
+    assert screen[0] == run.best()
+    swapped = [*screen[:3], next(k for k in range(12) if k not in screen)]
+    assert worth >= run.draws[:, swapped].max(axis=1).mean()
+    assert run.several(2) == run.decide()[:2]
+
+
+def test_a_million_candidates_are_refused_at_once() -> None:
+    with pytest.raises(OptionError, match=r"at most 100,000 candidates at once, got 1,000,000"):
+        Frugal().start(np.zeros((1_000_000, 1)), 0)

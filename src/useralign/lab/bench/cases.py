@@ -8,7 +8,7 @@ answers, say what an item is worth, and whose baseline is what everybody else li
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,41 +27,49 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from useralign.answers import Comparison
     from useralign.users import User
+    from useralign.users.base import Response
 
 DOMAINS = ("food64d", "travel64d", "visual512d", "dsp64d")
 SYNTHETIC = {"synthetic64d": (20, 64), "synthetic512d": (40, 512), "synthetic2d": (20, 2)}
 USERS = ("consistent", "btl", "flip10", "flip20", "unexplained", "ranking")
 _RATES = {"flip10": 0.1, "flip20": 0.2}
+# How the personas of domains answer: by their ranking, with slips, by a coin, or "all equal".
+PERSONAS = {"persona": 0.0, "slip05": 0.05, "slip10": 0.1, "coin": 0.5, "indifferent": None}
 _NORM = 3.0  # S, the length of a synthetic preference vector
 _QUESTION = "Which do you like better?"  # to recorded people
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Somebody with a pool.
-
-    Parameters
-    ----------
-    pool : Pool
-    worth : ndarray, shape (K,)
-        What each candidate is worth to the person.
-    wins : ndarray, shape (K,)
-        The win-rate of each against the baseline.
-    user : callable
-        Builds the person anew, as they were before any answer.
-    """
+    """Somebody with a pool."""
 
     pool: Pool
-    worth: NDArray[np.float64]
-    wins: NDArray[np.float64]
-    user: Callable[[], User]
+    worth: NDArray[np.float64]  # shape (K,); what each candidate is worth to the person
+    wins: NDArray[np.float64]  # shape (K,); the win-rate of each against the baseline
+    user: Callable[[], User]  # builds the person anew, as they were before any answer
 
     @property
     def regret(self) -> NDArray[np.float64]:
         """How much worse than the best each is: 0 for the best, 1 for the worst, shape (K,)."""
         span = float(np.ptp(self.worth))
         return np.asarray((self.worth.max() - self.worth) / span if span else 0.0 * self.worth)
+
+
+class _Indifferent(Erring):
+    """Somebody who calls every screen equal."""
+
+    def response(self, comparison: Comparison) -> Response:  # noqa: ARG002
+        return "equal"
+
+
+def answering(case: Case, kind: str, seed: int) -> Case:
+    """Return a persona's case with another way to answer, one of `PERSONAS`."""
+    rate = PERSONAS[kind]
+    if rate is None:
+        return replace(case, user=lambda: _Indifferent(case.user(), 0.0))
+    return replace(case, user=lambda: Erring(case.user(), rate, seed=seed)) if rate else case
 
 
 @lru_cache(maxsize=64)
@@ -76,18 +84,9 @@ def persona_case(domain: str, question: str, persona: str, embedder: str) -> Cas
 def synthetic_case(name: str, users: str, number: int, seed: int) -> Case:
     """Return a synthetic person.
 
-    Parameters
-    ----------
-    name : str
-        One of `SYNTHETIC`.
-    users : str
-        One of `USERS`. Those with a preference vector have the same one, whatever their kind:
-        `consistent`, `btl`, and consistent ones with 10 or 20% of slips. `unexplained` has
-        utilities that were drawn apart from the features, `ranking` a ranking at random.
-    number : int
-        Which pool, from 0.
-    seed : int
-        Of everything.
+    Users with a preference vector have the same one whatever their kind: `consistent`, `btl`, and
+    consistent ones with 10 or 20% of slips. `unexplained` has utilities that were drawn apart from
+    the features, `ranking` a ranking at random. `number` is which pool, from 0.
     """
     pool = _synthetic_pool(name, number, seed)
     draw = np.random.default_rng(seed_of("taste", name, number, seed))
@@ -123,15 +122,12 @@ def fingerprint(folder: str | Path) -> str:
 def usable_people(folder: str) -> list[str]:
     """Return everybody who can be asked at least one pair, and does not like all items alike.
 
-    Raises
-    ------
-    OptionError
-        If there is nobody.
+    Raises OptionError if there is nobody.
     """
     people = people_of(folder)
     names = []
     for name in people.names:
-        items = rated_or_compared(people, name)
+        items = people.judged_by(name)
         if len(items) > 1 and np.ptp(_worth(people.person(name), items)) > 0:
             names.append(name)
     if not names:
@@ -144,29 +140,14 @@ def usable_people(folder: str) -> list[str]:
 
 @lru_cache(maxsize=64)
 def recorded_case(folder: str, name: str, seed: int) -> Case:
-    """Return a recorded person with the items that they rated, or else compared.
-
-    Parameters
-    ----------
-    folder : str
-    name : str
-    seed : int
-        For the answers to pairs that they found equal.
-    """
+    """Return a recorded person and the items they judged; the seed settles what they call equal."""
     people = people_of(folder)
-    items = rated_or_compared(people, name)
-    pool = _recorded_pool(people, name)
+    items = people.judged_by(name)
+    pool = people.pool(_QUESTION, person=name)
     worth = _worth(people.person(name), items)
     baseline = items.index(_favourite(people.without(name), items))
     wins = (1.0 + np.sign(worth - worth[baseline])) / 2.0
     return Case(pool, worth, wins, lambda: people.person(name, seed=seed))
-
-
-def rated_or_compared(people: People, name: str) -> list[str]:
-    """List the items of a person: those with a rating if there are any, else those compared."""
-    person = people.person(name)
-    seen = set(person.ratings) or {ident for pair in person.pairs for ident in pair}
-    return [ident for ident in people.items.texts if ident in seen]
 
 
 def _synthetic_pool(name: str, number: int, seed: int) -> Pool:
@@ -203,12 +184,6 @@ def _case(pool: Pool, user: Callable[[], User]) -> Case:
     person, baseline = user(), baseline_of(pool)
     wins = [person.win_rate(candidate, baseline) for candidate in pool]
     return Case(pool, person.worth(pool), np.array(wins), user)
-
-
-def _recorded_pool(people: People, name: str) -> Pool:
-    ratings = people.ratings.get(name)
-    judged = People(people.items, {}, {name: ratings}) if ratings else people
-    return judged.pool(_QUESTION, person=name)
 
 
 def _worth(person: RecordedPerson, items: list[str]) -> NDArray[np.float64]:

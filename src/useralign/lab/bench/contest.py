@@ -23,12 +23,10 @@ its steps, whether the candidate is among the best three. The number is at the e
 
 from __future__ import annotations
 
-import contextlib
-import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -38,8 +36,10 @@ from useralign.checks import whole
 from useralign.errors import MissingExtraError, OptionError
 from useralign.lab.bench.cases import (
     DOMAINS,
+    PERSONAS,
     SYNTHETIC,
     USERS,
+    answering,
     fingerprint,
     persona_case,
     recorded_case,
@@ -47,7 +47,7 @@ from useralign.lab.bench.cases import (
     usable_people,
 )
 from useralign.lab.cell import DIGITS, Cell, embedder_of, seed_of, trajectory
-from useralign.lab.dispatch import engine_for
+from useralign.lab.dispatch import dispatcher_for
 from useralign.lab.journal import check_conditions, read_timings, step_at, write_results
 from useralign.lab.runner import lock_folder, refuse_troubles, run_cells
 from useralign.methods import list_methods, method_for
@@ -55,13 +55,10 @@ from useralign.session import Session, check_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import SupportsIndex
 
-    from useralign.answers import Comparison
     from useralign.lab.bench.cases import Case
-    from useralign.lab.dispatch import Engine
+    from useralign.lab.dispatch import Dispatcher
     from useralign.lab.runner import Progress
-    from useralign.pool import Candidate
 
 FORMAT = "useralign-bench/1"
 TIMES = (0, 1, 2, 3, 5, 10, 15, 20)
@@ -75,49 +72,21 @@ _ORDER = ("frugal", "useralign", "iidbest", "random", "tournament", "uncertainty
 _LEFT_OUT = ("useralign_loss",)  # its set does not move within 20 answers in many dimensions
 
 
-class State(NamedTuple):
-    """An interaction after some answers: what the recommended candidate is worth."""
-
-    win: float
-    regret: float
-    top: float
-    top3: float = math.nan
-    words: float = math.nan
-
-
 @dataclass(frozen=True, slots=True)
 class BenchCell(Cell):
-    """One interaction of one person with one method.
-
-    Parameters
-    ----------
-    pool : str
-        A domain, one of `SYNTHETIC`, or `people`.
-    users : str
-        The kind of user; part of the group that results are averaged over.
-    person : str
-        The question and the persona, the number of the pool, or a person's name.
-    seed : int
-        Of the interaction.
-    method : str
-    source : str
-        The embedder of a domain, or the folder of records.
-    base : int
-        The seed of the whole comparison.
-    show : int or None
-        How many candidates a screen has, when that is compared; None asks about pairs, and the
-        preset `few` then shows what a glance takes.
-    """
+    """One interaction of one person with one method."""
 
     names: ClassVar = ("key", "pool", "users", "person", "seed", "method")
 
-    pool: str
-    users: str
-    person: str
-    seed: int
+    pool: str  # a domain, one of `SYNTHETIC`, or `people`
+    users: str  # the kind of user; part of the group that results are averaged over
+    person: str  # the question and the persona, the number of the pool, or a person's name
+    seed: int  # of the interaction
     method: str
-    source: str
-    base: int
+    source: str  # the embedder of a domain, or the folder of records
+    base: int  # the seed of the whole comparison
+    # how many candidates a screen has, when that is compared; None asks about pairs, and the preset
+    # `few` then shows what a glance takes
     show: int | None = None
 
     @property
@@ -132,12 +101,17 @@ class BenchCell(Cell):
             return synthetic_case(self.pool, self.users, int(self.person), self.base)
         if self.pool in DOMAINS:
             question, _, persona = self.person.partition("/")
-            return persona_case(self.pool, question, persona, self.source)
+            case = persona_case(self.pool, question, persona, self.source)
+            return answering(case, self.users, self._seed("answers"))
         return recorded_case(self.source, self.person, self._seed("answers"))
 
     def run(self) -> dict[str, Any]:
-        """Run the interaction; `seconds` are those of the method, apart from the person's."""
+        """Run the interaction; `seconds` leave out making the pool and the person.
+
+        They hold the person's answers, which take microseconds.
+        """
         case = self.case()
+        user, began = case.user(), time.perf_counter()
         session = self._session(case)
         regret, screens = case.regret, self.show is not None or self.method == FEW
         third = np.sort(case.worth)[-min(3, len(case.worth))]
@@ -152,21 +126,22 @@ class BenchCell(Cell):
                 **({"top3": int(case.worth[best.index] >= third)} if screens else {}),
             }
 
-        steps, _ = trajectory(session, case.user(), measure, ["best"])
+        steps, _ = trajectory(session, user, measure, ["best"])
+        seconds = time.perf_counter() - began
         result = self.result(session, steps)
         if screens:
             result |= {"show": session.per_screen, "read": _words_read(session)}
-        return {**result, "seconds": session.seconds}
+        return {**result, "seconds": seconds}
 
-    def _session(self, case: Case) -> _TimedSession:
+    def _session(self, case: Case) -> Session:
         """Start the session; all but the preset ask for the whole budget."""
         seed = self._seed("session")
         if self.method == FEW:
             options = {} if self.show is None else {"per_screen": self.show}
-            return _TimedSession.few(case.pool, seed, **options)
+            return Session.few(case.pool, seed, **options)
         show = self.show or 2
         budget = max(2 * BUDGET // show, LEAST_SCREENS)
-        return _TimedSession(
+        return Session(
             case.pool, self.method, epsilon=None, budget=budget, seed=seed, per_screen=show
         )
 
@@ -187,78 +162,30 @@ def _words_read(session: Session) -> list[float]:
     return shares
 
 
-class _TimedSession(Session):
-    """A session that adds up the time that its method takes."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        self.seconds = 0.0
-        with self._timed():
-            super().__init__(*args, **options)
-
-    @property
-    def best(self) -> Candidate:
-        with self._timed():
-            return super().best
-
-    def ask(self) -> Comparison | None:
-        with self._timed():
-            return super().ask()
-
-    def tell(self, winner: Candidate | SupportsIndex) -> None:
-        with self._timed():
-            super().tell(winner)
-
-    def skip(self) -> None:
-        with self._timed():
-            super().skip()
-
-    @contextlib.contextmanager
-    def _timed(self) -> Iterator[None]:
-        began = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds += time.perf_counter() - began
-
-
-def state_at(cell: Mapping[str, Any], t: int) -> State:
-    """Return a cell's state after `t` answers; the last one when it stopped before."""
+def state_at(cell: Mapping[str, Any], t: int) -> dict[str, float]:
+    """Return what the candidate recommended after `t` answers, or at the end, is worth."""
     step = step_at(cell, t)
-    state = State(step["win"], step["regret"], float(step["top"]))
-    if "read" not in cell:
-        return state
-    words = cell["read"][min(t, len(cell["read"]) - 1)]
-    return state._replace(top3=float(step["top3"]), words=words)
+    state = {metric: float(step[metric]) for metric in ("win", "regret", "top")}
+    if "read" in cell:
+        state["top3"] = float(step["top3"])
+        state["words"] = cell["read"][min(t, len(cell["read"]) - 1)]
+    return state
 
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """What is compared on what.
-
-    Parameters
-    ----------
-    methods : tuple of str
-    pools : tuple of str
-        Some of `POOLS`, and `people` where there is a folder of records.
-    users : tuple of str
-        Some of `USERS`, for the synthetic pools.
-    runs : int
-        How many synthetic pools of a kind, and how many interactions, 5 at most, with each
-        persona and recorded person.
-    seed : int
-    people : str or None
-        The folder of records.
-    show : int or None
-        How many candidates a screen has; None asks about pairs.
-    """
+    """What is compared on what."""
 
     methods: tuple[str, ...]
-    pools: tuple[str, ...]
+    pools: tuple[str, ...]  # some of `POOLS`, and `people` where there is a folder of records
+    # some of `USERS`, for the synthetic pools, and of `PERSONAS`, for the domains
     users: tuple[str, ...] = USERS
+    # how many synthetic pools of a kind, and how many interactions, 5 at most, with each persona
+    # and recorded person
     runs: int = 100
     seed: int = 0
-    people: str | None = None
-    show: int | None = None
+    people: str | None = None  # the folder of records
+    show: int | None = None  # how many candidates a screen has; None asks about pairs
 
     def cells(self) -> list[BenchCell]:
         """List the cells, always in the same order."""
@@ -278,16 +205,18 @@ class Contest:
         seeds = range(min(self.runs, MOST_SEEDS))
         if pool in SYNTHETIC:
             for users in self.users:
-                yield from ((users, str(number), 0, "") for number in range(self.runs))
+                if users in USERS:
+                    yield from ((users, str(number), 0, "") for number in range(self.runs))
         elif pool == PEOPLE and self.people is not None:
             for name in usable_people(self.people):
                 yield from (("recorded", name, seed, self.people) for seed in seeds)
         else:
             embedder = embedder_of(domains.load(pool))
-            for question in domains.load(pool).questions:
-                for persona in question.personas:
-                    person = f"{question.id}/{persona.name}"
-                    yield from (("persona", person, seed, embedder) for seed in seeds)
+            for users in [kind for kind in self.users if kind in PERSONAS] or ["persona"]:
+                for question in domains.load(pool).questions:
+                    for persona in question.personas:
+                        person = f"{question.id}/{persona.name}"
+                        yield from ((users, person, seed, embedder) for seed in seeds)
 
     def conditions(self) -> dict[str, Any]:
         """Return what else decides the results."""
@@ -343,7 +272,7 @@ def contest(
     return Contest(
         tuple(dict.fromkeys(methods or usual_methods())),
         (*shipped, PEOPLE) if folder else shipped,
-        _checked("kind of users", users, USERS) or USERS,
+        _checked("kind of users", users, (*USERS, *PERSONAS)) or USERS,
         whole("runs", runs, least=1),
         whole("seed", seed, least=0),
         folder,
@@ -368,42 +297,23 @@ def run_contest(
     comparison: Contest,
     folder: str | Path,
     *,
-    engine: Engine | str = "local",
+    engine: Dispatcher | str = "local",
     jobs: int | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> tuple[list[dict[str, Any]], dict[str, float]]:
     """Compute the cells that are not finished yet, and write `results.json`.
 
-    Parameters
-    ----------
-    comparison : Contest
-    folder : str or Path
-        Made when it is not there.
-    engine, jobs, scheduler, progress
-        As for `run_plan`.
-
-    Returns
-    -------
-    cells : list of dict
-        Sorted by key; the same whatever the number of processes.
-    milliseconds : dict of str to float
-        What a step took on average, by key, as measured when the cell was computed.
-
-    Raises
-    ------
-    FileFormatError
-        If the folder holds a comparison under other conditions.
-    EngineError
-        If cells failed. All others are finished and in the journal.
+    Returns the cells, sorted by key, and the milliseconds of a step by key, as measured when the
+    cell was computed. Other parameters and errors are those of `run_plan`.
     """
-    engine, folder = engine_for(engine, jobs, scheduler), Path(folder)
+    engine, folder = dispatcher_for(engine, jobs, scheduler), Path(folder)
     troubles = {p: domains.load(p).trouble(e) for p, e in comparison.embedders().items()}
     refuse_troubles({pool: why for pool, why in troubles.items() if why is not None})
     with lock_folder(folder):
         conditions = comparison.conditions()
         check_conditions(folder / "bench.json", conditions, "comparison")
-        cells = run_cells(comparison.cells(), folder, engine, progress=progress)
+        cells = run_cells(comparison.cells(), folder, engine, progress)
         head = {**conditions, "methods": comparison.methods, "runs": comparison.runs}
         write_results(folder, head, cells)
         timings = read_timings(folder)

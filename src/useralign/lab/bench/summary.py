@@ -14,7 +14,7 @@ import numpy as np
 from useralign.lab.bench.contest import BUDGET, TIMES, state_at
 from useralign.lab.figures import draw_band, new_figure, save, styled
 from useralign.lab.metrics import mean_sem
-from useralign.lab.tables import Table, Value
+from useralign.lab.tables import EARLY, Table, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +37,10 @@ SCREENS = {"top3": "Probability of the best three", "words": "Share of words rea
 LEVEL = 0.9
 TITLES = {
     "persona": "personas",
+    "slip05": "personas, 5% of clicks wrong",
+    "slip10": "personas, 10% of clicks wrong",
+    "coin": "personas who toss a coin",
+    "indifferent": "personas who call all equal",
     "recorded": "recorded people",
     "consistent": "consistent users",
     "btl": "BTL users",
@@ -77,37 +81,20 @@ class End(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One method in one group.
-
-    Parameters
-    ----------
-    method : str
-    count : int
-        How many interactions.
-    means : dict of str to dict of int to Mean
-        By metric and number of answers.
-    to_level : int or None
-        After how many answers the mean win-rate is at least 90%; None if it is not within the
-        budget.
-    milliseconds : float or None
-        What a step took on average.
-    end : End or None
-        How it ended, where screens are measured.
-    """
+    """One method in one group."""
 
     method: str
-    count: int
-    means: dict[str, dict[int, Mean]]
+    count: int  # how many interactions
+    means: dict[str, dict[int, Mean]]  # by metric and number of answers
+    # after how many answers the mean win-rate is at least 90%; None if it is not within the budget
     to_level: int | None
-    milliseconds: float | None
-    end: End | None = None
+    milliseconds: float | None  # what a step took on average
+    end: End | None = None  # how it ended, where screens are measured
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         means = {
-            metric: {
-                str(t): {"mean": round(m.mean, 6), "sem": round(m.sem, 6)} for t, m in row.items()
-            }
+            metric: {str(t): mean.to_dict() for t, mean in row.items()}
             for metric, row in self.means.items()
         }
         return {
@@ -140,15 +127,7 @@ class Group:
 
 
 def summarise(cells: Cells, milliseconds: Mapping[str, float], comparison: Contest) -> list[Group]:
-    """Return the groups, and the methods in each, in the order of the contest.
-
-    Parameters
-    ----------
-    cells : list of dict
-    milliseconds : mapping of str to float
-        What a step took, by key; cells that are not there are left out of that mean.
-    comparison : Contest
-    """
+    """Return groups and the methods in each in the contest's order; milliseconds are by key."""
     groups: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = {}
     for cell in cells:
         group = groups.setdefault((cell["pool"], cell["users"]), {})
@@ -164,10 +143,10 @@ def summarise(cells: Cells, milliseconds: Mapping[str, float], comparison: Conte
 def _line(method: str, cells: Cells, milliseconds: Mapping[str, float]) -> Line:
     states = {t: [state_at(cell, t) for cell in cells] for t in range(BUDGET + 1)}
     means = {
-        metric: {t: mean_sem(getattr(state, metric) for state in states[t]) for t in TIMES}
-        for metric in _metrics(cells)
+        metric: {t: mean_sem(state[metric] for state in states[t]) for t in TIMES}
+        for metric in (*METRICS, *(SCREENS if "read" in cells[0] else ()))
     }
-    wins = [mean_sem(state.win for state in states[t]).mean for t in range(BUDGET + 1)]
+    wins = [mean_sem(state["win"] for state in states[t]).mean for t in range(BUDGET + 1)]
     reached = [t for t, win in enumerate(wins) if win >= LEVEL]
     spent = [milliseconds[cell["key"]] for cell in cells if cell["key"] in milliseconds]
     asks = any(cell["stopped_at"] for cell in cells)
@@ -181,16 +160,12 @@ def _line(method: str, cells: Cells, milliseconds: Mapping[str, float]) -> Line:
     )
 
 
-def _metrics(cells: Cells) -> dict[str, str]:
-    return {**METRICS, **SCREENS} if "read" in cells[0] else METRICS
-
-
 def _end(cells: Cells) -> End:
     states = [state_at(cell, cell["stopped_at"]) for cell in cells]
     return End(
         max(cell["show"] for cell in cells),
         float(np.median([cell["stopped_at"] for cell in cells])),
-        *(mean_sem(getattr(state, name) for state in states) for name in End._fields[2:]),
+        *(mean_sem(state[name] for state in states) for name in End._fields[2:]),
     )
 
 
@@ -226,46 +201,43 @@ def screen_tables(groups: Sequence[Group]) -> list[Table]:
     ]
 
 
-def overviews(groups: Sequence[Group], times: tuple[int, int] = (5, 10)) -> list[Table]:
+def overviews(groups: Sequence[Group]) -> list[Table]:
     """Build a table per metric: a row per group, a column per method, two numbers of answers."""
     methods = list(dict.fromkeys(line.method for group in groups for line in group.lines))
-    after = " and ".join(map(str, times))
     tables = []
     for metric, title in METRICS.items():
         rows: list[tuple[Value, ...]] = []
         errors = [0.0]
         for group in groups:
             lines = {line.method: line.means[metric] for line in group.lines}
-            errors += [lines[m][t].sem for m in lines for t in times]
-            texts = [_both(lines[m], times) if m in lines else None for m in methods]
+            errors += [lines[m][t].sem for m in lines for t in EARLY]
+            texts = [
+                " / ".join(f"{lines[m][t].mean:.2f}" for t in EARLY) if m in lines else None
+                for m in methods
+            ]
             rows.append((f"{group.title} ({group.lines[0].count})", *texts))
         note = f"Standard errors are at most {max(errors):.2f}."
-        name = f"overview-{metric}"
+        name, after = f"overview-{metric}", " and ".join(map(str, EARLY))
         tables.append(Table(name, f"{title} after {after} answers", ("On", *methods), rows, note))
     return tables
 
 
-def _both(means: Mapping[int, Mean], times: tuple[int, int]) -> str:
-    return " / ".join(f"{means[t].mean:.2f}" for t in times)
-
-
-def short_tables(groups: Sequence[Group], times: tuple[int, int] = (5, 10)) -> list[Table]:
+def short_tables(groups: Sequence[Group]) -> list[Table]:
     """Build a table per group that fits a page: all metrics after 5 and 10 answers."""
-    named = (("best", "top"), ("regret", "regret"), ("win", "win"))
-    columns = tuple(f"{name}, t = {t}" for name, _ in named for t in times)
+    columns = [(name, t) for name in ("best", "regret", "win") for t in EARLY]
+    keys = [("top" if name == "best" else name, t) for name, t in columns]
     return [
         Table(
             f"{group.pool}-{group.users}",
             f"{group.title}: {group.lines[0].count} interactions",
-            ("Method", *columns, "to 90%"),
-            [(line.method, *_short(line, times), line.to_level) for line in group.lines],
+            ("Method", *(f"{name}, t = {t}" for name, t in columns), "to 90%"),
+            [
+                (line.method, *(line.means[key][t] for key, t in keys), line.to_level)
+                for line in group.lines
+            ],
         )
         for group in groups
     ]
-
-
-def _short(line: Line, times: tuple[int, int]) -> tuple[Value, ...]:
-    return tuple(line.means[metric][t] for metric in ("top", "regret", "win") for t in times)
 
 
 def clock_table(groups: Sequence[Group]) -> Table:
@@ -282,14 +254,11 @@ def clock_table(groups: Sequence[Group]) -> Table:
         ]
         return float(np.mean(means)) if means else None
 
-    rows: list[tuple[Value, ...]] = [
-        (method, *(mean(method, pool) for pool in pools)) for method in methods
-    ]
     return Table(
         "milliseconds",
         "Milliseconds a step",
         ("Method", *pools),
-        rows,
+        [(method, *(mean(method, pool) for pool in pools)) for method in methods],
         "As measured when the cells were computed; times depend on the machine.",
     )
 
@@ -314,10 +283,7 @@ def pool_figure(groups: Sequence[Group]) -> Figure:
 def write_figures(groups: Sequence[Group], folder: Path) -> list[Path]:
     """Draw every pool; return the paths of the files.
 
-    Raises
-    ------
-    MissingExtraError
-        If matplotlib is not installed.
+    Raises MissingExtraError if matplotlib is not installed.
     """
     paths = []
     for pool in dict.fromkeys(group.pool for group in groups):

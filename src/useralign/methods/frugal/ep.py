@@ -101,6 +101,27 @@ def propagate(gram: Array, likelihoods: Likelihoods, start: tuple[Array, Array])
     return Sites(precision, shift, weights, shrink, evidence - half_log)
 
 
+def split(
+    gram: Array, likelihoods: Likelihoods, sites: Sites, count: int
+) -> tuple[Array, Array, Array]:
+    """Return what the first sites say alone, the others being left out.
+
+    Returns
+    -------
+    weights, shrink, evidence : ndarray, shape (G, count), (G, count, count) and (G,)
+        As those of `Sites`; what the others add to the evidence is not in it.
+    """
+    precision, shift = sites.precision, sites.shift
+    mean, variance, *_ = _posterior(gram, precision, shift)
+    cavity = _cavity(mean, variance, precision, shift)
+    log_mass = tilt(*cavity, likelihoods)[0][:, :count]
+    centre, variance = (each[:, :count] for each in cavity)
+    first = precision[:, :count], shift[:, :count]
+    mean, _, weights, shrink, half_log = _posterior(gram[:, :count, :count], *first)
+    evidence = _evidence(log_mass, (centre, variance), first, mean)
+    return weights, shrink, evidence - half_log
+
+
 def tilt(mean: Array, variance: Array, likelihoods: Likelihoods) -> tuple[Array, Array, Array]:
     """Average the likelihoods over normal distributions.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -11,12 +13,12 @@ from useralign.errors import OptionError
 from useralign.methods.base import NORM_BOUND, Confidence, Decision, Method, Run, check_norm_bound
 from useralign.methods.frugal.choice import best_addition, shortlist, values
 from useralign.methods.frugal.evidence import Evidence, Frame, Observation
-from useralign.methods.frugal.posterior import Hypotheses, Posterior, infer
+from useralign.methods.frugal.posterior import Hypotheses, Posterior, infer, summarise
 from useralign.methods.frugal.prior import Prior
 from useralign.methods.frugal.sampling import Sampler
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,9 +29,10 @@ SURE = 0.95  # the bound holds with this probability
 EQUAL = 0.4  # utilities that differ by less than about this are called equal
 BLUNT = 0.2  # least noise of what is said of equal candidates, or of one alone
 REMARK = 0.5  # noise of a remark of weight 1
+WINDOW = 40  # observations kept as they are; what is older becomes a normal distribution
 SLIP = 0.1  # least probability that a remark is beside the point
-SINGLY = 3  # pairs of a screen added one by one, to the digits that saved sessions have seen
 _DRAWING = 2  # numbers of this purpose belong to the sampler
+MOST_CANDIDATES = 100_000  # each costs about 23 kB of memory
 
 
 class _Standing(NamedTuple):
@@ -73,8 +76,8 @@ class FrugalRun(Run):
         self._observe(Observation(self._gap(winner, first + second - winner)))
 
     def add_all(self, comparisons: Sequence[tuple[int, int, int]]) -> None:
-        """Take in what a screen decides; of a large screen with one update of the posterior."""
-        if len(comparisons) <= SINGLY:
+        """Take in what a screen decides: one answer, whose pairs have their noise in common."""
+        if len(comparisons) < 2:
             super().add_all(comparisons)
             return
         self._answered.update(frozenset((first, second)) for first, second, _ in comparisons)
@@ -99,6 +102,11 @@ class FrugalRun(Run):
         self.dismiss(index)
         self._observe(Observation(weights, noise=BLUNT))
 
+    def exclude(self, indices: Iterable[int]) -> None:
+        """Leave candidates out: they are the worst in every draw."""
+        super().exclude(indices)
+        self._draws = self._standing = self._decision = None
+
     def lean(self, direction: NDArray[np.float64], weight: float) -> None:
         """Take in a remark: theta points along a direction, with noise that the weight sets."""
         if weight:
@@ -117,11 +125,17 @@ class FrugalRun(Run):
         return self._decision
 
     def several(self, count: int) -> tuple[int, ...]:
-        """Select up to `count` candidates for one comparison, the pair of `decide` first."""
+        """Select up to `count` candidates for one screen: the favourite, and whom it may lose to.
+
+        The person will take the best, so a screen is worth `E[max u]` over it.
+        """
         decision = self.decide()
         if decision.second is None:
             return ()
-        screen = [decision.first, decision.second]
+        pair = decision.first, decision.second
+        if count == 2:
+            return pair
+        screen = [self.best()]
         possible = self.possible()
         while len(screen) < count:
             open_ = [possible[k] and self.open(k, screen) for k in range(len(possible))]
@@ -129,7 +143,7 @@ class FrugalRun(Run):
             if another is None:
                 break
             screen.append(another)
-        return tuple(screen)
+        return tuple(screen) if len(screen) > 1 else pair
 
     def possible(self) -> NDArray[np.bool_]:
         """Return which candidates are likely enough to be the best, shape (K,)."""
@@ -140,12 +154,26 @@ class FrugalRun(Run):
 
     def confidence(self) -> Confidence:
         """Return the probability that the recommended candidate is among the best `top`."""
-        return Confidence(self.standing.among_top, min(self.method.top, len(self.features)))
+        return Confidence(self.standing.among_top, self._top)
 
     def satisfied(self) -> bool:
         """Whether it is sure enough, or no more than `gain` is to be had on average."""
         standing = self.standing
         return standing.among_top >= self.method.sure or standing.loss <= self.method.gain
+
+    def copy(self) -> Self:
+        """Return a run that goes its own way; arrays are shared, for none is changed in place."""
+        twin = copy(self)
+        twin.barred, twin.out = set(self.barred), set(self.out)
+        twin._answered = set(self._answered)
+        twin.evidence = self.evidence.copy()
+        twin.posterior = replace(self.posterior, evidence=twin.evidence)
+        if self._sampler is not None:
+            twin._sampler = self._sampler.copy(twin._random)
+        return twin
+
+    def _random(self, step: int) -> np.random.Generator:
+        return self.generator(step, _DRAWING)
 
     @property
     def draws(self) -> Array:
@@ -153,9 +181,10 @@ class FrugalRun(Run):
         if self._draws is None:
             if self._sampler is None:
                 frames = self.evidence.frames
-                self._sampler = Sampler(frames, lambda step: self.generator(step, _DRAWING))
-            self._draws = self._sampler.draw(self.posterior)
-            self._draws[:, list(self.out)] -= 1e3  # out of the running
+                self._sampler = Sampler(frames, self._random)
+            draws = self._sampler.draw(self.posterior)
+            draws[:, list(self.out)] -= 1e3  # out of the running
+            self._draws = draws
         return self._draws
 
     @property
@@ -169,11 +198,19 @@ class FrugalRun(Run):
             chances = np.bincount(draws.argmax(axis=1), minlength=draws.shape[1]) / len(draws)
             self._standing = _Standing(
                 chances,
-                float((better < self.method.top).mean()),
+                float((better < self._top).mean()),
                 float(behind.mean()),
                 float(np.quantile(behind, SURE, method="higher")),
             )
         return self._standing
+
+    @property
+    def _top(self) -> int:
+        """How many candidates count as good enough: the same share of what was not excluded."""
+        count, top = len(self.features), self.method.top
+        if self.excluded:
+            top = max(round(top * (count - len(self.excluded)) / count), 1)
+        return min(top, count)
 
     def _gap(self, winner: int, loser: int) -> Array:
         weights = np.zeros(len(self.features))
@@ -182,13 +219,27 @@ class FrugalRun(Run):
 
     def _observe(self, *observations: Observation) -> None:
         """Update the posterior, starting from the last one: a replay does the same."""
-        before = self.posterior.sites
-        for observation in observations:
-            self.evidence.add(observation)
+        start = self._room_for(len(observations))
+        if len(observations) > 1:
+            self.evidence.add_screen(observations)
+        else:
+            self.evidence.add(*observations)
         none = np.zeros((len(self.hypotheses), len(observations)))
-        start = np.hstack([before.precision, none]), np.hstack([before.shift, none])
+        start = np.hstack([start[0], none]), np.hstack([start[1], none])
         self.posterior = infer(self.evidence, self.hypotheses, start)
         self._draws = self._standing = self._decision = None
+
+    def _room_for(self, count: int) -> tuple[Array, Array]:
+        """Summarise the oldest answers until there is room; return the others' sites."""
+        sites, size = self.posterior.sites, len(self.evidence)
+        if size + count <= WINDOW:
+            return sites.precision, sites.shift
+        old = 0
+        while size - old and size - old + count > WINDOW:
+            old += self.evidence.made_at(old)
+        summary, start = summarise(self.posterior, old)
+        self.evidence.drop(old, summary)
+        return start
 
     def _select(self) -> Decision:
         best, bound = self.best(), self._bound()
@@ -265,4 +316,9 @@ class Frugal(Method):
         fixed_budget: bool = False,  # noqa: ARG002
     ) -> FrugalRun:
         """Start a run on a pool; see `Method.start`."""
+        if len(features) > MOST_CANDIDATES:
+            raise OptionError(
+                f"frugal weighs at most {MOST_CANDIDATES:,} candidates at once, got "
+                f"{len(features):,}; use method='useralign', or fewer candidates"
+            )
         return FrugalRun(self, features, seed)

@@ -11,6 +11,7 @@ is what mixes when many constraints say nearly the same, where single coordinate
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from useralign.methods.frugal.ep import Likelihoods
-    from useralign.methods.frugal.evidence import Frame
+    from useralign.methods.frugal.evidence import Evidence, Frame, Summary
     from useralign.methods.frugal.posterior import Posterior
 
     Array = NDArray[np.float64]
@@ -67,13 +68,21 @@ class Sampler:
         self.xi = [normal.standard_normal((draws, f.coordinates.shape[1])) for f in frames]
         self.linear = [xi @ f.coordinates.T for xi, f in zip(self.xi, frames, strict=True)]
         self._seen = [np.zeros((0, draws)) for _ in frames]
+        self._dropped = [0 for _ in frames]
         behind = self.residual.max(axis=1, keepdims=True) - self.residual
         self.reach = float(np.quantile(behind, SURE)) or 1.0
+
+    def copy(self, generator: Callable[[int], np.random.Generator]) -> Sampler:
+        """Return one that goes its own way, with the same generator of another owner."""
+        twin = copy(self)
+        twin.generator = generator
+        twin._seen, twin._dropped = list(self._seen), list(self._dropped)
+        return twin
 
     def draw(self, posterior: Posterior, sweeps: int = SWEEPS) -> Array:
         """Return utilities, shape (draws, K); two each belong to one draw of the observations."""
         steps, chains = len(posterior.evidence), self.draws // 2
-        random = self.generator(steps + 1)
+        random = self.generator(posterior.evidence.dropped + steps + 1)
         ends = np.rint(np.cumsum(posterior.odds) * chains).astype(int)
         drawn = np.tile(np.repeat(posterior.active, np.diff(ends, prepend=0)), 2)
         groups = [(int(g), np.flatnonzero(drawn == g)) for g in np.unique(drawn)]
@@ -82,8 +91,17 @@ class Sampler:
             result[rows], seen[rows] = self._before(posterior, g, rows)
         if not steps:
             return result
+        if (summary := posterior.evidence.summary) is not None:
+            normal = random.standard_normal((self.draws, len(summary.candidates)))
+            for g, rows in groups:
+                step, inside = _towards(posterior, summary, g, normal[rows], result[rows])
+                seen[rows] += step @ inside
+                result[rows] += (step + summary.weights[g]) @ posterior.link(g).T
         limits = likelihoods(posterior.evidence, posterior.hypotheses)
         seen += limits.noise[drawn] * random.standard_normal(seen.shape)
+        if posterior.evidence.screens:
+            shared = _shared(posterior.evidence, random, self.draws)
+            seen += posterior.hypotheses.noise[drawn, None] * shared
         inverse = _inverses(posterior, limits)
         normal = random.standard_normal((sweeps + 1, chains, steps))
         begin, lines = _approximate(posterior, normal, drawn[:chains])
@@ -100,10 +118,37 @@ class Sampler:
         linear, residual = np.sqrt(1.0 - share), np.sqrt(share)
         result = linear * self.linear[frame][rows] + residual * self.residual[rows]
         result += posterior.hypotheses.trust[g] * evidence.frames[-1].mean
-        seen, loadings = self._seen[frame], evidence.loadings[frame]
+        gone = evidence.dropped - self._dropped[frame]
+        self._dropped[frame] = evidence.dropped
+        seen, loadings = self._seen[frame][gone:], evidence.loadings[frame]
+        self._seen[frame] = seen
         for row in loadings[len(seen) :]:  # one by one, so that a replay has the same digits
             seen = self._seen[frame] = np.vstack([seen, self.xi[frame] @ row])
         return result, linear * seen.T[rows] + residual * self.residual[rows] @ evidence.weights.T
+
+
+def _towards(
+    posterior: Posterior, summary: Summary, g: int, normal: Array, utilities: Array
+) -> tuple[Array, Array]:
+    """Return by what a prior draw becomes one given the summary, less the mean of that.
+
+    A draw moves by its covariances with the summary's candidates times the first, (S, n); the
+    second are those covariances of the observations, (n, T).
+    """
+    rows, shrink = summary.candidates, summary.shrink[g]
+    mean = posterior.hypotheses.trust[g] * posterior.evidence.frames[-1].mean
+    spread = shrink - shrink @ posterior.link(g, rows) @ shrink
+    spread.flat[:: len(spread) + 1] += 1e-9 * (1.0 + shrink.diagonal())
+    own: Array = normal @ np.linalg.cholesky(spread).T
+    return own - (utilities - mean)[:, rows] @ shrink, posterior.prior_cross(g, rows)
+
+
+def _shared(evidence: Evidence, random: np.random.Generator, draws: int) -> Array:
+    """Draw the noise that pairs of one screen have in common, for a noise of 1."""
+    values, vectors = np.linalg.eigh(evidence.shared)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    result: Array = random.standard_normal((draws, len(evidence))) @ root.T
+    return result
 
 
 def _approximate(
@@ -184,7 +229,7 @@ def gibbs(
     low, high, lapse = (
         np.ascontiguousarray(each[hypothesis].T) for each in (limits.low, limits.high, limits.lapse)
     )
-    chains = np.ascontiguousarray(inverse[hypothesis].transpose(1, 2, 0))
+    chains = np.take(np.ascontiguousarray(inverse.transpose(1, 2, 0)), hypothesis, axis=2)
     target = _Target(chains, low, high, lapse)
     values = np.ascontiguousarray(start.T)
     for line in lines:

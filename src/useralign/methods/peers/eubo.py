@@ -83,10 +83,7 @@ class _EuboRun(Run):
 class Eubo(Method):
     """Preferential Bayesian optimisation with BoTorch. It certifies nothing: give a budget.
 
-    Raises
-    ------
-    MissingExtraError
-        If BoTorch is not installed.
+    Raises MissingExtraError if BoTorch is not installed.
     """
 
     name: ClassVar[str] = "eubo"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -34,30 +34,15 @@ _EQUAL = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Posterior:
-    """The posterior of the utilities; `posterior` computes it.
+class LaplacePosterior:
+    """The posterior of the utilities; `posterior` computes it."""
 
-    Parameters
-    ----------
-    features : ndarray, shape (K, d)
-    variance : float
-        s^2, of each entry of theta.
-    rows : ndarray, shape (t, d)
-        Winner minus loser, one row per answer.
-    mean : ndarray, shape (K,)
-        The utilities at the mode.
-    root : ndarray, shape (t,)
-        Square roots of the likelihood's curvatures.
-    inverse : ndarray, shape (t, t)
-        Of the matrix B of the book's Equation 3.26.
-    """
-
-    features: NDArray[np.float64]
-    variance: float
-    rows: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    root: NDArray[np.float64]
-    inverse: NDArray[np.float64]
+    features: NDArray[np.float64]  # shape (K, d)
+    variance: float  # s^2, of each entry of theta
+    rows: NDArray[np.float64]  # shape (t, d); winner minus loser, one row per answer
+    mean: NDArray[np.float64]  # shape (K,); the utilities at the mode
+    root: NDArray[np.float64]  # shape (t,); square roots of the likelihood's curvatures
+    inverse: NDArray[np.float64]  # shape (t, t); of the matrix B of the book's Equation 3.26
 
     def covariance(self) -> NDArray[np.float64]:
         """Return the covariance of the utilities, shape (K, K)."""
@@ -81,16 +66,11 @@ class Posterior:
 
 def posterior(
     features: NDArray[np.float64], answers: Sequence[tuple[int, int]], spread: float
-) -> Posterior:
+) -> LaplacePosterior:
     """Fit the posterior.
 
-    Parameters
-    ----------
-    features : ndarray, shape (K, d)
-    answers : sequence of (winner, loser)
-    spread : float
-        The prior's standard deviation of the difference between two utilities, on average over
-        the pool, in logits: how sure of their taste people are.
+    Features have shape (K, d). The spread is the prior's standard deviation of the difference
+    between two utilities, on average over the pool, in logits: how sure of their taste people are.
     """
     variance = _variance(features, spread)
     pairs = np.array(answers, dtype=np.intp).reshape(-1, 2)
@@ -98,7 +78,7 @@ def posterior(
     gram = variance * (rows @ rows.T)
     slope, root, inverse = _mode(gram)
     mean = variance * (features @ (rows.T @ slope))
-    return Posterior(features, variance, rows, mean, root, inverse)
+    return LaplacePosterior(features, variance, rows, mean, root, inverse)
 
 
 def _variance(features: NDArray[np.float64], spread: float) -> float:
@@ -147,16 +127,7 @@ def _objective(gram: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
 
 
 class LinearRun(Run):
-    """A run that keeps the answers, and computes the posterior when it is needed.
-
-    Parameters
-    ----------
-    features : ndarray, shape (K, d)
-    seed : int
-    norm_bound : float
-    spread : float
-        See `posterior`.
-    """
+    """A run that keeps the answers, and computes the posterior when it is needed."""
 
     def __init__(
         self, features: NDArray[np.float64], seed: int, norm_bound: float, spread: float
@@ -164,14 +135,14 @@ class LinearRun(Run):
         super().__init__(features, seed, norm_bound)
         self.spread = spread
         self.answers: list[tuple[int, int]] = []
-        self._posterior: Posterior | None = None
+        self._posterior: LaplacePosterior | None = None
 
     def add(self, first: int, second: int, winner: int) -> None:
         """Take in the answer to one comparison."""
         self.answers.append((winner, first + second - winner))
         self._posterior = None
 
-    def posterior(self) -> Posterior:
+    def posterior(self) -> LaplacePosterior:
         """Return the posterior of the utilities."""
         if self._posterior is None:
             self._posterior = posterior(self.features, self.answers, self.spread)
@@ -192,13 +163,7 @@ class LinearRun(Run):
 
     @abstractmethod
     def choose(self, open_: NDArray[np.bool_]) -> tuple[int, int]:
-        """Select a pair that may be asked.
-
-        Parameters
-        ----------
-        open_ : ndarray of bool, shape (K, K)
-            Symmetric, with at least one pair; the diagonal is False.
-        """
+        """Select a pair of those in `open_`, symmetric, shape (K, K), with at least one pair."""
 
     def _open(self, closed: set[frozenset[int]]) -> NDArray[np.bool_]:
         open_ = ~np.eye(len(self.features), dtype=bool)
@@ -218,7 +183,6 @@ class LinearMethod(Method):
     """
 
     stops: ClassVar[bool] = False
-    linear_run: ClassVar[type[LinearRun]]
 
     def __init__(self, *, spread: float = SPREAD) -> None:
         if not is_finite(spread) or not 0.0 < spread <= 1e3:
@@ -227,15 +191,9 @@ class LinearMethod(Method):
             )
         self.spread = float(spread)
 
-    def start(
-        self,
-        features: NDArray[np.float64],
-        seed: int,
-        *,
-        fixed_budget: bool = False,  # noqa: ARG002
-    ) -> Run:
-        """Begin on a pool; see `Method.start`."""
-        return self.linear_run(features, seed, self.norm_bound, self.spread)
+    def run_options(self) -> dict[str, Any]:
+        """Return the spread; see `Method.run_options`."""
+        return {"spread": self.spread}
 
 
 class _ThompsonRun(LinearRun):
@@ -268,7 +226,7 @@ class Thompson(LinearMethod):
     """
 
     name: ClassVar[str] = "thompson"
-    linear_run: ClassVar[type[LinearRun]] = _ThompsonRun
+    run: ClassVar[type[Run]] = _ThompsonRun
 
 
 class _UncertaintyRun(LinearRun):
@@ -307,4 +265,4 @@ class Uncertainty(LinearMethod):
     """
 
     name: ClassVar[str] = "uncertainty"
-    linear_run: ClassVar[type[LinearRun]] = _UncertaintyRun
+    run: ClassVar[type[Run]] = _UncertaintyRun
