@@ -1,4 +1,8 @@
-"""A service on the loopback that misbehaves on request."""
+"""A service on the loopback that misbehaves on request.
+
+`will` says what it replies to requests for texts, `pages` what is at an address. A reply whose
+`gate` was cleared is not given until somebody sets it.
+"""
 
 from __future__ import annotations
 
@@ -34,16 +38,21 @@ class Reply:
         self.headers = headers or {}
         self.delay = delay
         self.cut = cut
+        self.gate = threading.Event()
+        self.gate.set()
 
 
 class ScriptedService(ThreadingHTTPServer):
     """A service that gives the replies it is told to, in order; the last one for ever."""
 
     daemon_threads = True
+    request_queue_size = 256  # many may come at once
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.replies: list[Reply] = []
+        self.pages: dict[str, Reply] = {}
+        self.visits: list[tuple[str, str | None]] = []
         self.requests: list[dict[str, Any]] = []
         self.paths: list[str] = []
         self.keys: list[str | None] = []
@@ -88,6 +97,15 @@ class _Handler(BaseHTTPRequestHandler):
         finally:
             with self.server.lock:
                 self.server.running -= 1
+
+    def do_GET(self) -> None:
+        self.server.visits.append((self.path, self.headers.get("Authorization")))
+        reply = self.server.pages.get(self.path, Reply({"detail": "Not Found"}, 404))
+        try:
+            reply.gate.wait()
+            self._send(reply)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
 
     def _send(self, reply: Reply) -> None:
         self.send_response(reply.status)

@@ -244,8 +244,8 @@ def test_thirds_come_back_to_the_last_bit(tmp_path: Path) -> None:
     vectors = {"thirds": [1 / 3, 2.0], "halves": [0.5, 0.25]}
     exact = FunctionEmbedder(lambda items: [vectors[item] for item in items], "exact")
     for _ in range(2):
-        found = CachedEmbedder(exact, tmp_path).embed_texts(list(vectors))
-        np.testing.assert_array_equal(found, list(vectors.values()))
+        rows = CachedEmbedder(exact, tmp_path).embed_texts(list(vectors))
+        np.testing.assert_array_equal(rows, list(vectors.values()))
 
 
 def test_more_keys_than_one_statement_takes(tmp_path: Path) -> None:

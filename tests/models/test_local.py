@@ -320,3 +320,25 @@ def test_what_was_kept_before_is_still_found() -> None:
     request = TextRequest("Which?", seed=1)
     assert "begin" not in plain(request)
     assert plain(TextRequest("Which?", begin="The"))["begin"] == "The"
+
+
+def test_only_one_model_stays_in_memory(smollm: str, tmp_path: Path) -> None:
+    copy = tmp_path / "other.gguf"
+    copy.symlink_to(weights_file(smollm))
+    first, second = Local(smollm, context=512), Local(copy, context=512)
+    request = TextRequest("Hello", max_tokens=2)
+
+    async def take_turns() -> None:
+        await first.text(request)
+        assert first._server is not None
+        await second.text(request)
+        assert (first._server, second._server is None) == (None, False)
+        await first.text(request)
+        assert (first._server is None, second._server) == (False, None)
+        # Side by side they both come back, whoever has to make room.
+        await asyncio.gather(*(model.text(request) for model in (first, second) * 3))
+        assert (first._server is None) != (second._server is None)
+        await first.aclose()
+        await second.aclose()
+
+    asyncio.run(take_turns())

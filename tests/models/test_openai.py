@@ -28,8 +28,9 @@ from useralign.errors import (
     OptionError,
 )
 from useralign.models import CachedGenerator, ImageRequest, Picture, Text, TextRequest, wait_for
-from useralign.models.openai import OpenAI, is_local, read_key, without_secrets
+from useralign.models.openai import OpenAI
 from useralign.models.prices import Prices
+from useralign.models.providers import is_local, read_key, without_secrets
 from useralign.models.scripted import PIXEL
 
 if TYPE_CHECKING:
@@ -437,21 +438,23 @@ def test_prices_can_be_overridden(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     file = tmp_path / "prices.toml"
     file.write_text("[gpt-4o]\ninput = 1\n[mine]\nimage = 0.5\n")
     monkeypatch.setenv("USERALIGN_PRICES", str(file))
-    prices = Prices({"gpt-4o-mini": {"input": 9}})
-    found = [prices.find(name) for name in ("gpt-4o", "mine", "gpt-4o-mini", "gpt-4.1")]
-    assert [price and price.of(1_000_000, 0, 2) for price in found] == [1.0, 1.0, 9.0, 2.0]
+    known = [Prices().find(name) for name in ("gpt-4o", "mine", "gpt-4.1")]
+    assert [price and price.of(1_000_000, 0, 2) for price in known] == [1.0, 1.0, 2.0]
 
 
 @pytest.mark.parametrize(
     "text", ["[gpt-4o]\nprice = 1\n", "gpt-4o = 3\n", "[[", '[m]\ninput = "a"\n']
 )
-def test_a_price_file_that_is_not_one(text: str, tmp_path: Path) -> None:
+def test_a_price_file_that_is_not_one(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "prices.toml"
+    monkeypatch.setenv("USERALIGN_PRICES", str(file))
+    with pytest.raises(FileFormatError, match="cannot be read"):
+        Prices()
     file.write_text(text)
     with pytest.raises(FileFormatError, match=r"prices\.toml"):
-        Prices(file)
-    with pytest.raises(FileFormatError, match="cannot be read"):
-        Prices(tmp_path / "none.toml")
+        Prices()
 
 
 async def double(number: int) -> int:

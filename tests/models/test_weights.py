@@ -27,8 +27,9 @@ from filelock import FileLock
 from typer.testing import CliRunner
 
 from useralign.cli.models import app
-from useralign.errors import ModelUnavailableError, OptionError
-from useralign.models import weights
+from useralign.errors import FileFormatError, ModelUnavailableError, OptionError
+from useralign.models import available, generator_for, weights
+from useralign.models.local import Local, weights_file
 from useralign.models.progress import Lines
 from useralign.models.weights import Hub, Weights
 from useralign.models.wheels import Part
@@ -36,6 +37,7 @@ from useralign.models.wheels import Part
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+COMMIT = "c0" * 20
 CONTENT = random.Random(5).randbytes(300_000)
 CUTS = (0, 120_000, 240_000, 300_000)
 PIECES = [CONTENT[a:b] for a, b in itertools.pairwise(CUTS)]
@@ -287,6 +289,8 @@ class FakeHub(ThreadingHTTPServer):
         self.broken = 1000
         self.first: int | None = None
         self.ranges: list[str | None] = []
+        self.large = True
+        self.heads: list[str] = []
 
     def cut(self) -> int | None:
         """Return how many bytes to send now: all, or those before it breaks off."""
@@ -302,10 +306,14 @@ class _HubHandler(BaseHTTPRequestHandler):
     server: FakeHub
 
     def do_HEAD(self) -> None:
-        found = self.path == "/me/tiny/resolve/main/tiny.gguf"
-        self.send_response(200 if found else 404)
-        self.send_header("ETag", f'"{sha(self.server.content)}"')
-        self.send_header("X-Repo-Commit", "0" * 40)
+        places = [f"/me/tiny/resolve/{name}/tiny.gguf" for name in ("main", "v1", COMMIT)]
+        self.send_response(200 if self.path in places else 404)
+        self.server.heads.append(self.path)
+        if self.path not in places:
+            self.send_header("X-Error-Code", "EntryNotFound")
+        tag = sha(self.server.content) if self.server.large else "0123456789abcdef" * 2
+        self.send_header("ETag", f'"{tag}"')
+        self.send_header("X-Repo-Commit", COMMIT)
         self.send_header("Content-Length", str(len(self.server.content)))
         self.end_headers()
 
@@ -432,6 +440,105 @@ def test_offline_and_no_wheels(at_hub: Weights, monkeypatch: pytest.MonkeyPatch)
         weights.ensure(at_hub)
 
 
+NAME = "hf:me/tiny/tiny.gguf"
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_any_file_at_the_hub_is_pinned_when_it_is_first_pulled(
+    large: bool, shelf: Path, hub: FakeHub
+) -> None:
+    hub.large = large
+    entry = weights.pull(weights.resolve(NAME))
+    assert weights.path_of(NAME) == shelf / entry.file
+    assert (shelf / entry.file).read_bytes() == CONTENT
+    assert entry.sha256 == sha(CONTENT)
+    assert entry.hub == Hub("me/tiny", COMMIT, "tiny.gguf")
+    assert weights.pins() == {NAME: entry}
+    assert NAME in weights.pulled("text")
+    assert weights.resolve(NAME) == entry
+    assert len(hub.heads) == 2, "asked for its revision, and whether it is there"
+    chosen = generator_for(NAME)
+    assert isinstance(chosen, Local)
+    assert chosen.identity["sha256"] == sha(CONTENT)
+    assert f"local:{NAME}" in [model.name for model in available()]
+
+
+def test_a_later_pull_must_give_the_same_file(shelf: Path, hub: FakeHub) -> None:
+    entry = weights.pull(weights.resolve(NAME))
+    assert weights.remove(NAME)
+    assert weights.pins(), "the checksum outlives the file"
+    hub.content = bytes(reversed(CONTENT))
+    with pytest.raises(ModelUnavailableError, match=r"expected .* it was not kept"):
+        weights.pull(weights.resolve(NAME))
+    assert weights.path_of(NAME) is None
+    weights.forget_pin(NAME)
+    assert weights.pull(weights.resolve(NAME)).sha256 == sha(hub.content) != entry.sha256
+    assert (shelf / entry.file).read_bytes() == hub.content
+
+
+def test_a_file_that_was_changed_here_is_noticed(shelf: Path, hub: FakeHub) -> None:
+    entry = weights.pull(weights.resolve(NAME))
+    (shelf / entry.file).write_bytes(bytes(reversed(CONTENT)))
+    with pytest.raises(ModelUnavailableError, match="was pinned when it was first pulled"):
+        weights.pull(weights.resolve(NAME))
+    assert len(hub.ranges) == 1
+
+
+@pytest.mark.usefixtures("shelf")
+def test_a_revision_of_ones_own(hub: FakeHub) -> None:
+    name = f"{NAME}@v1"
+    weights.pull(weights.resolve(name))
+    assert hub.heads[0] == "/me/tiny/resolve/v1/tiny.gguf"
+    assert isinstance(generator_for(name), Local)
+    assert weights.path_of(name)
+    assert NAME not in weights.entries()
+
+
+@pytest.mark.usefixtures("shelf")
+@pytest.mark.parametrize(
+    "name", ["hf:tiny.gguf", "hf:me/tiny/x.bin", "hf:me/tiny/../x.gguf", "hf:m e/t/x.gguf", "hf:"]
+)
+def test_what_is_no_file_at_the_hub(name: str) -> None:
+    with pytest.raises(OptionError, match=r"expected hf:OWNER/REPO/FILE\.gguf"):
+        weights.resolve(name)
+
+
+@pytest.mark.usefixtures("shelf")
+def test_what_the_hub_does_not_have(hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ModelUnavailableError, match="there is no such file"):
+        weights.resolve("hf:me/tiny/other.gguf")
+    assert hub.heads
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
+    with pytest.raises(ModelUnavailableError, match=r"cannot be asked .* try again"):
+        weights.resolve(NAME)
+    with pytest.raises(ModelUnavailableError, match=f"useralign models pull {NAME}"):
+        weights_file(NAME)
+
+
+def test_pins_that_are_damaged_are_not_lost(shelf: Path, hub: FakeHub) -> None:
+    weights.pull(weights.resolve(NAME))
+    (shelf / "pinned.json").write_text("{")
+    assert list(weights.entries()) == list(weights.catalogue())
+    with pytest.raises(FileFormatError, match=r"pinned\.json"):
+        weights.resolve(NAME)
+    assert hub.heads
+    assert (shelf / "pinned.json").read_text() == "{"
+
+
+def test_pulling_from_the_hub_by_command(shelf: Path, hub: FakeHub) -> None:
+    run = CliRunner().invoke
+    done = run(app, ["pull", NAME])
+    assert f"revision {COMMIT}" in done.stdout
+    assert "not pinned by useralign" in done.stdout
+    assert f"--model {NAME}" in done.stdout
+    row = next(r for r in json.loads(run(app, ["list", "--json"]).stdout) if r["name"] == NAME)
+    assert row["sha256"] == sha(CONTENT)
+    assert hub.ranges == [None]
+    assert json.loads(run(app, ["remove", NAME, "--forget", "--json"]).stdout)["removed"]
+    assert weights.pins() == {}
+    assert shelf.exists()
+
+
 def test_removing(single: Weights, shelf: Path, index: Path) -> None:
     assert index.exists()
     weights.ensure(single)
@@ -483,9 +590,12 @@ def test_a_bar_on_a_terminal() -> None:
 
 def test_the_command_line(shelf: Path) -> None:
     run = CliRunner().invoke
-    listed = json.loads(run(app, ["list", "--json"]).stdout)
-    assert {"smollm2-135m", "qwen2.5-coder-1.5b"} <= {row["name"] for row in listed}
-    assert all(row["path"] is None for row in listed)
+    listed = {row["name"]: row for row in json.loads(run(app, ["list", "--json"]).stdout)}
+    assert {"smollm2-135m", "qwen2.5-coder-1.5b", "groq:openai/gpt-oss-120b"} <= listed.keys()
+    assert all(row["path"] is None for row in listed.values())
+    assert listed["groq:openai/gpt-oss-120b"]["command"] == "export GROQ_API_KEY=..."
+    assert "too small" in listed["smollm2-135m"]["note"]
+    assert "too small" not in listed["qwen2.5-coder-1.5b"]["note"]
     entry = weights.find("smollm2-135m")
     shelf.mkdir(parents=True)
     with (shelf / entry.file).open("wb") as file:
@@ -499,3 +609,18 @@ def test_the_command_line(shelf: Path) -> None:
     failed = run(app, ["pull", "gpt"])
     assert failed.exit_code != 0
     assert isinstance(failed.exception, OptionError)
+
+
+def test_weights_without_our_checksum_stay_as_they_were_first_used(
+    shelf: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(b"first")
+    weights.expect_unchanged("me/embedder", file)
+    weights.expect_unchanged("me/embedder", file)
+    weights.expect_unchanged("me/other", file)
+    file.write_bytes(b"second")
+    with pytest.raises(ModelUnavailableError, match="not pinned by useralign; to accept them"):
+        weights.expect_unchanged("me/embedder", file)
+    record = json.loads((shelf / "first-use.json").read_text())
+    assert record["me/embedder/model.safetensors"] == sha(b"first")

@@ -7,15 +7,17 @@ when they are asked for; importing this package needs none of them.
 
 from useralign.models.cache import CachedEmbedder, CachedGenerator
 from useralign.models.choice import (
-    KEY_VARIABLES,
     AvailableModel,
     EmbedderStatus,
+    Remedy,
     available,
     default_embedder,
     default_generator,
     embedder_for,
     embedder_statuses,
     generator_for,
+    is_too_small,
+    remedies,
 )
 from useralign.models.embedder import Embedder, FunctionEmbedder
 from useralign.models.generator import (
@@ -31,7 +33,6 @@ from useralign.models.generator import (
 from useralign.models.scripted import Scripted
 
 __all__ = [
-    "KEY_VARIABLES",
     "AvailableModel",
     "CachedEmbedder",
     "CachedGenerator",
@@ -41,6 +42,7 @@ __all__ = [
     "Generator",
     "ImageRequest",
     "Picture",
+    "Remedy",
     "Scripted",
     "Text",
     "TextRequest",
@@ -51,6 +53,8 @@ __all__ = [
     "embedder_for",
     "embedder_statuses",
     "generator_for",
+    "is_too_small",
     "plain",
+    "remedies",
     "wait_for",
 ]

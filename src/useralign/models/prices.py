@@ -34,29 +34,16 @@ class Price:
 
 
 class Prices:
-    """Prices by model.
+    """Prices by model: those of this package, and over them those of a file of one's own.
 
-    Parameters
-    ----------
-    more : str, Path or mapping, optional
-        A file, or a mapping of model to `{"input": ..., "output": ..., "image": ...}`, that is
-        read on top of the prices that come with this package and of the file that the
-        environment variable `USERALIGN_PRICES` names.
-
-    Raises
-    ------
-    FileFormatError
-        If the file cannot be read as prices.
+    `USERALIGN_PRICES` names it. Raises `FileFormatError` if it cannot be read as prices.
     """
 
-    def __init__(self, more: str | Path | Mapping[str, Any] | None = None) -> None:
+    def __init__(self) -> None:
         shipped = files("useralign.models").joinpath("prices.toml").read_text("utf-8")
         self._prices = _table(tomllib.loads(shipped), "prices.toml")
-        for source in (os.environ.get(VARIABLE) or None, more):
-            if isinstance(source, str | Path):
-                self._prices |= _read(Path(source))
-            elif source is not None:
-                self._prices |= _table(source, "prices")
+        if own := os.environ.get(VARIABLE):
+            self._prices |= _read(Path(own))
 
     def find(self, model: str) -> Price | None:
         """Return a model's price; a dated version has that of its undated name."""
@@ -68,7 +55,7 @@ def _read(path: Path) -> dict[str, Price]:
         tables = tomllib.loads(path.expanduser().read_text(encoding="utf-8"))
     except OSError as error:
         raise FileFormatError(f"{path}: prices cannot be read ({error.strerror})") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{path}: is not TOML ({error})") from error
     return _table(tables, str(path))
 
@@ -78,7 +65,7 @@ def _table(tables: Mapping[str, Any], where: str) -> dict[str, Price]:
     for model, fields in tables.items():
         try:
             price = Price(**{name: float(value) for name, value in fields.items()})
-        except (AttributeError, TypeError, ValueError) as error:
+        except (AttributeError, OverflowError, TypeError, ValueError) as error:
             raise FileFormatError(
                 f"{where}: the price of {model!r} is {fields!r}; expected input, output or image "
                 "with a number each, in US dollars per million tokens (image: per picture)"

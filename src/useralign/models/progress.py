@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Progress(Protocol):
+class PullProgress(Protocol):
     """What a pull reports to."""
 
     def update(self, done: int) -> None:
@@ -31,16 +31,7 @@ class Silent:
 
 
 class Lines:
-    """Report in lines of text, one for each tenth of the file.
-
-    Parameters
-    ----------
-    name : str
-        What is pulled.
-    size : int
-        Its bytes.
-    stream : text file
-    """
+    """Report in lines of text, one for each tenth of the file."""
 
     def __init__(self, name: str, size: int, stream: TextIO) -> None:
         self._name = name
@@ -62,7 +53,7 @@ class Lines:
 
 
 @contextlib.contextmanager
-def show_progress(name: str, size: int) -> Iterator[Progress]:
+def show_progress(name: str, size: int) -> Iterator[PullProgress]:
     """Report on the standard error stream: a bar if it is a terminal, else plain lines."""
     if not sys.stderr.isatty():
         yield Lines(name, size, sys.stderr)
@@ -72,16 +63,16 @@ def show_progress(name: str, size: int) -> Iterator[Progress]:
 
 
 @contextlib.contextmanager
-def _bar(name: str, size: int) -> Iterator[Progress]:
+def _bar(name: str, size: int) -> Iterator[PullProgress]:
     from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
     from rich.progress import (  # noqa: PLC0415
         BarColumn,
         DownloadColumn,
+        Progress,
         TextColumn,
         TimeRemainingColumn,
         TransferSpeedColumn,
     )
-    from rich.progress import Progress as Bar  # noqa: PLC0415
 
     columns = (
         TextColumn("{task.description}"),
@@ -90,7 +81,7 @@ def _bar(name: str, size: int) -> Iterator[Progress]:
         TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=Console(stderr=True)) as bar:
+    with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(name, total=size)
 
         class OnBar:

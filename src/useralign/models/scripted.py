@@ -32,8 +32,6 @@ class Scripted(Generator):
     answers : sequence or callable, optional
         Texts; an exception in their place is raised. A list that is used up starts again. A
         function may be a coroutine function. By default the prompt is repeated.
-    pictures : sequence of bytes, optional
-        Image files, in order, then from the start again; a white pixel by default.
     failures : mapping of int to exception, optional
         Raise this at the call of that number, counted from 0, whatever its kind.
     seconds : float
@@ -46,32 +44,26 @@ class Scripted(Generator):
         How many calls have begun.
     requests : list
         Their requests, in order.
-    busiest : int
-        The most calls that ran at once.
     """
 
     name = "scripted"
     makes = frozenset({"text", "image"})
+    sees = True
 
     def __init__(
         self,
         answers: Replies | None = None,
         *,
-        pictures: Sequence[bytes] = (PIXEL,),
         failures: Mapping[int, BaseException] | None = None,
         seconds: float = 0.0,
         model: str = "scripted",
     ) -> None:
         self.model = model
         self.requests: list[TextRequest | ImageRequest] = []
-        self.busiest = 0
         self._answers = answers
-        self._pictures = pictures
         self._failures = dict(failures or {})
         self._seconds = seconds
-        self._running = 0
         self._texts = 0
-        self._drawn = 0
 
     @property
     def calls(self) -> int:
@@ -91,24 +83,14 @@ class Scripted(Generator):
         return Text(reply, self.model, usage=usage)
 
     async def image(self, request: ImageRequest) -> Picture:
-        """Return the next picture."""
-        index = self._drawn
-        self._drawn += 1
+        """Return a white pixel."""
         await self._begin(request)
-        if not self._pictures:
-            raise ModelAnswerError("the script has no pictures")
-        data = self._pictures[index % len(self._pictures)]
-        return Picture(data, self.model, usage=Usage(1, images=1, seconds=self._seconds))
+        return Picture(PIXEL, self.model, usage=Usage(1, images=1, seconds=self._seconds))
 
     async def _begin(self, request: TextRequest | ImageRequest) -> None:
         number = len(self.requests)
         self.requests.append(request)
-        self._running += 1
-        self.busiest = max(self.busiest, self._running)
-        try:
-            await asyncio.sleep(self._seconds)
-        finally:
-            self._running -= 1
+        await asyncio.sleep(self._seconds)
         if number in self._failures:
             raise self._failures[number]
 

