@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from itertools import count
 from pathlib import Path
@@ -10,8 +11,17 @@ import pytest
 
 import useralign.domains
 from useralign import FileFormatError, ModelError, OptionError
+from useralign.domains.pools import load_pools
+from useralign.errors import ModelUnavailableError
+from useralign.lab.reproduce import reproduce
 from useralign.models import Scripted, TextRequest
-from useralign.pooling.dsp import INTERESTS, generate_dsp_pools, read_dsp
+from useralign.pooling.dsp import (
+    INTERESTS,
+    fetch_dsp,
+    generate_dsp_pools,
+    read_dsp,
+    write_answer_pools,
+)
 
 SAMPLE = Path(useralign.domains.__file__).parent / "data" / "dsp64d" / "sample.json"
 WORDS = [
@@ -112,3 +122,55 @@ def test_a_missing_file_says_what_to_do() -> None:
 def test_the_sample_is_json_in_the_public_form() -> None:
     for item in json.loads(SAMPLE.read_text(encoding="utf-8")):
         assert set(item["responses"]) == {*INTERESTS, "normal"}
+
+
+@pytest.mark.parametrize("count", [-1, 0, 2.5, True])
+def test_how_many_questions_must_be_a_number_of_them(count: object) -> None:
+    with pytest.raises(OptionError, match="count must be a whole number of at least 1"):
+        read_dsp(SAMPLE, count=count)  # type: ignore[arg-type]
+
+
+def test_the_files_own_answers_with_its_domains_as_users(tmp_path: Path) -> None:
+    share = write_answer_pools(SAMPLE, tmp_path, count=3)
+    assert 0.0 < share <= 1.0
+    domain = load_pools(tmp_path)
+    assert len(domain.questions) == 3
+    for question in domain.questions:
+        ids = [str(c.id) for c in question.candidates]
+        assert ids == [*INTERESTS, "normal"]
+        assert [p.name for p in question.personas] == ids
+        for persona in question.personas:
+            assert sorted(persona.ranking) == sorted([*ids, "baseline"])
+            assert next(i for i in persona.ranking if i != "baseline") == persona.name
+            at = persona.ranking.index("baseline")
+            assert persona.ranking[at + 1] == "normal"  # no better than itself
+    assert len({p.ranking for q in domain.questions for p in q.personas}) > 5
+
+
+def test_a_download_must_be_the_file_that_was_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("USERALIGN_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(ModelUnavailableError, match=r"checksum .*expected 0000.*Give the path"):
+        fetch_dsp(SAMPLE.as_uri(), "0000")
+    with pytest.raises(ModelUnavailableError, match="by other means"):
+        fetch_dsp((tmp_path / "nothing.json").as_uri())
+    right = hashlib.sha256(SAMPLE.read_bytes()).hexdigest()
+    path = fetch_dsp(SAMPLE.as_uri(), right)
+    assert len(read_dsp(path)) == 12
+    assert fetch_dsp("file:///gone", right) == path  # it is there already
+
+
+def test_the_command_needs_the_file(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"--data FILE, or --data fetch.*CC BY-NC"):
+        reproduce("dsp", tmp_path)
+
+
+def test_the_whole_evaluation_on_the_sample(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    work = reproduce("dsp", tmp_path, seeds=1, jobs=1, data=SAMPLE)
+    section = work.report.sections[0]
+    assert "12 questions" in section.text
+    assert "CC BY-NC" in section.text
+    ours = next(row for row in section.tables[0].rows if row[1] == "UserAlign")
+    assert str(section.tables[0].text(ours[8])).startswith("100.0")  # no contradictions, d >= K

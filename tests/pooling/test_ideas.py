@@ -324,7 +324,7 @@ def test_near_duplicates_are_counted_among_the_rejected(embedder: Fingerprints) 
 
 
 @pytest.mark.parametrize(
-    ("question", "opposite", "found"),
+    ("question", "opposite", "circumstances"),
     [
         (
             RAINY,
@@ -352,8 +352,10 @@ def test_near_duplicates_are_counted_among_the_rejected(embedder: Fingerprints) 
         (RAINY, "", []),
     ],
 )
-def test_what_differs(question: str, opposite: str, found: list[tuple[str, str, str]]) -> None:
-    assert differing(question, opposite) == [Circumstance(*one) for one in found]
+def test_what_differs(
+    question: str, opposite: str, circumstances: list[tuple[str, str, str]]
+) -> None:
+    assert differing(question, opposite) == [Circumstance(*one) for one in circumstances]
 
 
 def test_content_words() -> None:
@@ -362,6 +364,7 @@ def test_content_words() -> None:
     assert content_words("") == frozenset()
 
 
+@pytest.mark.soak
 def test_a_real_small_model_makes_a_pool_with_care() -> None:
     weights.ensure("smollm2-135m")
     recipe = Recipe.concise(care=True, size=2, style="unbiased", baseline=False, max_tokens=48)

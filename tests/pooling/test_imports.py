@@ -8,7 +8,8 @@ import pytest
 
 from useralign import Pool
 from useralign.errors import FileFormatError
-from useralign.pooling import read_pool
+from useralign.pooling import imports, read_pool, select
+from useralign.pooling.imports import read_texts
 
 from .conftest import QUESTION, Fingerprints, png
 
@@ -181,3 +182,61 @@ def test_some_pictures_are_not_enough(tmp_path: Path) -> None:
     written(tmp_path, "a.png", png(1))
     with pytest.raises(FileFormatError, match="1 of 2 candidates have an image"):
         read(written(tmp_path, "p.jsonl", '{"image": "a.png"}\n"b"'))
+
+
+def test_thousands_of_equal_lines_are_named_once_each(tmp_path: Path) -> None:
+    pool = read(written(tmp_path, "equal.txt", "The same answer every time.\n" * 3000 + "Other."))
+    twins = pool.meta["near_duplicates"]
+    assert len(twins) == 2999, "and not each with each: four and a half million"
+    assert {twin["first"] for twin in twins} == {"c0"}
+    assert pool.meta["notes"] == []
+
+
+def test_thousands_of_lines_that_are_much_alike_are_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imports, "MOST_TWINS", 500)
+    alike = "".join(
+        f"Take the long way home by the river and the old mill, {n}.\n" for n in range(2000)
+    )
+    pool = read(written(tmp_path, "alike.txt", alike))
+    assert len(pool) == 2000
+    assert len(pool.meta["near_duplicates"]) == 500
+    assert pool.meta["notes"] == ["there are more near-duplicates than the 500 that are listed"]
+
+
+def test_more_than_can_be_compared_are_read_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imports, "MOST_COMPARED", 2)
+    pool = read(written(tmp_path, "many.txt", "\n".join([*TEXTS, TEXTS[0]])))
+    assert [twin["second"] for twin in pool.meta["near_duplicates"]] == ["c3"]
+    assert "3 different candidates are too many to compare" in pool.meta["notes"][0]
+
+
+def test_blocks_take_the_same_memory_however_many_there_are() -> None:
+    assert select._block(10) == 512
+    for count in (10_000, 100_000, 10_000_000):
+        assert select._block(count) * count <= max(select._CELLS, count)
+
+
+HOSTILE = {
+    "digits": '{"text": "a", "n": ' + "7" * 5000 + "}",
+    "depth": "[" * 100_000,
+    "surrogate": '{"text": "half a \\ud83d character"}',
+}
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_json_that_could_not_be_written_again(tmp_path: Path, kind: str, suffix: str) -> None:
+    path = written(tmp_path, f"hostile{suffix}", HOSTILE[kind])
+    with pytest.raises(FileFormatError, match=r"is not JSON, or was cut short"):
+        read(path)
+    with pytest.raises(FileFormatError, match=r"is not JSON, or was cut short"):
+        read_texts(path)
+
+
+def test_a_whole_character_in_two_halves_is_read(tmp_path: Path) -> None:
+    lines = '"a dog \\ud83d\\udc36"\n"a cat"'
+    assert read(written(tmp_path, "emoji.jsonl", lines))[0].text == "a dog 🐶"

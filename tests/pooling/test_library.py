@@ -18,9 +18,9 @@ def test_a_pool_is_found_again_without_any_embedding(embedder: Fingerprints) -> 
     pool = generate_pool(QUESTION, Scripted(), embedder)
     library.add(pool)
     count = len(embedder.embedded)
-    found = library.find("what should I cook for dinner  tonight", embedder=embedder)
-    assert found is not None
-    assert found.to_dict() == pool.to_dict()
+    again = library.find("what should I cook for dinner  tonight", embedder=embedder)
+    assert again is not None
+    assert again.to_dict() == pool.to_dict()
     assert len(embedder.embedded) == count
 
 
@@ -29,9 +29,9 @@ def test_the_newest_pool_for_a_question(embedder: Fingerprints) -> None:
     for number, size in enumerate((5, 4)):
         pool = generate_pool(QUESTION, Scripted(), embedder, Recipe(size=size, seed=8))
         os.utime(library.add(pool), (number, number))
-    found = library.find(QUESTION)
-    assert found is not None
-    assert len(found) == 4
+    newest = library.find(QUESTION)
+    assert newest is not None
+    assert len(newest) == 4
     assert library.find(QUESTION, kind="image") is None
     assert library.find("What else?") is None
 
@@ -49,10 +49,10 @@ def test_pictures_are_kept_with_the_pool(tmp_path: Path, embedder: Fingerprints)
     library.add(pool)
     for candidate in pool:
         Path(candidate.image or "").unlink()
-    found = library.find(QUESTION, kind="image")
-    assert found is not None
-    library.add(found)
-    Path(found[0].image or "").unlink()
+    again = library.find(QUESTION, kind="image")
+    assert again is not None
+    library.add(again)
+    Path(again[0].image or "").unlink()
     assert library.find(QUESTION, kind="image") is None
 
 

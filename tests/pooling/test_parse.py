@@ -2,18 +2,24 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from useralign.errors import ModelAnswerError
+from useralign.pooling.imports import list_items
 from useralign.pooling.parse import (
     LONGEST,
     clean_answer,
+    content_words,
     parse_answer,
     parse_interests,
+    parse_lines,
     sentences,
+    shingles,
     tidy,
     words,
 )
@@ -59,13 +65,13 @@ def test_no_interests(reply: str) -> None:
 @given(ANYTHING)
 def test_interests_never_raise_anything_else(reply: str) -> None:
     try:
-        found = parse_interests(reply)
+        interests = parse_interests(reply)
     except ModelAnswerError:
         return
-    assert found
-    assert all(item == item.strip() and words(item) for item in found)
-    json.dumps(found).encode()
-    "".join(found).encode()
+    assert interests
+    assert all(item == item.strip() and words(item) for item in interests)
+    json.dumps(interests).encode()
+    "".join(interests).encode()
 
 
 @given(st.lists(st.from_regex(r"[a-z]{3,8} [a-z]{3,8}", fullmatch=True), min_size=1, unique=True))
@@ -204,3 +210,47 @@ def test_time_grows_with_the_length_and_not_with_its_square(
     assert sum(map(len, sentences(text)[0])) <= length
     with contextlib.suppress(ModelAnswerError):
         assert parse_interests(text)
+
+
+# What a hostile or broken model may repeat without end, and what patterns may trip over.
+UNITS = [
+    "[", "](", "![", "[a](", "(", "{", '{"', '"', "\\", '"a\\', "<think>", "</think>", "```", "`",
+    "*", "_", "# ", "> ", "- ", "1. ", " ", "\n", "\t", "a ", "a", ". ", "...", "!?", "。",
+    "e.g. ", "sure, ", "here is ", "sorry ", "\u0301", "\u0301\u0316", "A. ", "(1) ", "'", '"""',
+    "«", ",", '["a",', '{"a":[', "\u200b", "\ud800", "ﬃ",
+]  # fmt: skip
+READERS: dict[str, Callable[[str], object]] = {
+    "answer": lambda text: parse_answer(text, question="What?", prompt="Answer."),
+    "lines": parse_lines,
+    "sentences": sentences,
+    "shingles": shingles,
+    "content": content_words,
+    "items": list_items,
+}
+
+
+def least_work(read: Callable[[str], object], text: str) -> float:
+    """Return the least processor time of three tries: what others do on the machine adds none."""
+    tries = []
+    for _ in range(3):
+        start = time.process_time()
+        read(text)
+        tries.append(time.process_time() - start)
+    return min(tries)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_work_grows_with_the_length_and_not_with_its_square(reader: str) -> None:
+    read = READERS[reader]
+    for unit in UNITS:
+        short, long = ((unit * LONGEST)[: LONGEST // part] for part in (8, 1))
+        # Eight times the text: eight times the work, or sixty-four times if it is quadratic. The
+        # fraction of a millisecond stands for what does not depend on the text.
+        ratio = least_work(read, long) / (least_work(read, short) + 5e-4)
+        assert ratio < 32, f"{reader} of {unit!r} repeated: {ratio:.0f} times the work"
+
+
+def test_marks_that_are_piled_up_are_cut() -> None:
+    assert tidy("e" + "\u0301\u0316" * 5000).startswith("é")
+    assert len(tidy("e" + "\u0301\u0316" * 5000)) <= 31
+    assert tidy("Café au lait") == tidy("Cafe\u0301 au lait") == "Café au lait"

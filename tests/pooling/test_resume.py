@@ -18,7 +18,7 @@ from useralign.errors import (
     ModelUnavailableError,
 )
 from useralign.pooling import Recipe, generate_pool, generate_pool_async
-from useralign.pooling.journal import Journal
+from useralign.pooling.journal import DraftJournal
 
 from .conftest import QUESTION, Fingerprints, Scripted, answer, failing_at
 
@@ -58,7 +58,11 @@ def test_a_finished_draft_costs_nothing(draft: Path, embedder: Fingerprints) -> 
     assert again.fingerprint == first.fingerprint
 
 
-def test_calls_under_way_are_kept_when_another_fails(draft: Path, embedder: Fingerprints) -> None:
+def test_calls_under_way_are_kept_when_another_fails(
+    draft: Path, embedder: Fingerprints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("useralign.pooling.client.GRACE", 100.0)
+
     class Slow(Scripted):
         async def text(self, request: TextRequest):  # type: ignore[no-untyped-def]
             if request.temperature == 0.0:
@@ -72,16 +76,21 @@ def test_calls_under_way_are_kept_when_another_fails(draft: Path, embedder: Fing
 
 
 def test_calls_that_hang_are_given_up(draft: Path, embedder: Fingerprints) -> None:
+    given_up: list[TextRequest] = []
+
     class Hanging(Scripted):
         async def text(self, request: TextRequest):  # type: ignore[no-untyped-def]
             if request.temperature == 0.0:
                 raise ModelUnavailableError("no more")
-            await asyncio.sleep(60)
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                given_up.append(request)
+                raise
 
-    start = time.perf_counter()
     with pytest.raises(ModelUnavailableError):
         generate_pool(QUESTION, Hanging(), embedder, Recipe(style="unbiased"), draft=draft)
-    assert time.perf_counter() - start < 5
+    assert given_up
     assert not draft.exists()
 
 
@@ -93,10 +102,13 @@ def test_cancelling_keeps_what_was_made(draft: Path, embedder: Fingerprints) -> 
             return await super().text(request)
 
     async def impatient() -> None:
-        async with asyncio.timeout(0.2):
-            await generate_pool_async(QUESTION, Stuck(), embedder, draft=draft)
+        making = asyncio.create_task(generate_pool_async(QUESTION, Stuck(), embedder, draft=draft))
+        while not draft.exists() or len(lines(draft)) < 4:
+            await asyncio.sleep(0.01)
+        making.cancel()
+        await making
 
-    with pytest.raises(TimeoutError):
+    with pytest.raises(asyncio.CancelledError):
         asyncio.run(impatient())
     assert len(lines(draft)) == 4
 
@@ -226,7 +238,7 @@ def test_the_default_draft_is_in_the_cache(tmp_path: Path, embedder: Fingerprint
     model = Scripted()
     generate_pool(QUESTION, model, embedder)
     assert len(model.requests) == REPLIES - 4
-    assert len(list((tmp_path / "cache" / "drafts").iterdir())) == 1
+    assert len(list((tmp_path / "cache" / "drafts").glob("*.jsonl"))) == 1
 
 
 def test_nothing_made_leaves_nothing_behind(draft: Path, embedder: Fingerprints) -> None:
@@ -238,17 +250,15 @@ def test_nothing_made_leaves_nothing_behind(draft: Path, embedder: Fingerprints)
 
 def test_a_journal_must_be_open(draft: Path) -> None:
     with pytest.raises(RuntimeError, match="with statement"):
-        Journal(draft, {}).append("a", {})
+        DraftJournal(draft, {}).append("a", {})
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 def test_a_killed_process_loses_nothing(draft: Path, embedder: Fingerprints) -> None:
     script = Path(__file__).with_name("killed.py")
     process = subprocess.Popen([sys.executable, str(script), str(draft)])
-    deadline = time.monotonic() + 60
     while not draft.exists() or draft.read_bytes().count(b"\n") < 8:
         assert process.poll() is None
-        assert time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
@@ -260,3 +270,38 @@ def test_a_killed_process_loses_nothing(draft: Path, embedder: Fingerprints) -> 
     assert len(pool) == 40
     assert pool.meta["replayed"] == kept
     assert len(model.requests) == 42 - kept
+
+
+HEADER = {"question": QUESTION}
+
+
+def test_a_run_that_ends_without_entries_leaves_anothers_draft_alone(draft: Path) -> None:
+    with DraftJournal(draft, HEADER) as first:
+        with (
+            pytest.raises(FileFormatError, match="being filled by another run"),
+            DraftJournal(draft, HEADER),
+        ):
+            pass
+        first.append("a", {"reply": 1})
+    with DraftJournal(draft, HEADER) as second:
+        assert second.get("a") == {"key": "a", "reply": 1}
+
+
+def test_a_draft_that_cannot_be_read_is_let_go_of(draft: Path) -> None:
+    draft.parent.mkdir(parents=True, exist_ok=True)
+    draft.write_text("something else\n")
+    for _ in range(2):
+        with pytest.raises(FileFormatError, match="is not the draft"), DraftJournal(draft, HEADER):
+            pass
+
+
+def test_the_same_pool_twice_at_once_is_paid_for_once(draft: Path, embedder: Fingerprints) -> None:
+    models = [Scripted(), Scripted()]
+
+    async def both() -> list[object]:
+        calls = [generate_pool_async(QUESTION, m, embedder, draft=draft) for m in models]
+        return list(await asyncio.gather(*calls))
+
+    first, second = asyncio.run(both())
+    assert sorted(len(model.requests) for model in models) == [0, REPLIES]
+    assert getattr(first, "fingerprint", 0) == getattr(second, "fingerprint", 1)

@@ -31,9 +31,9 @@ def test_overlap(other: str, low: float, high: float) -> None:
 
 def test_near_duplicates_are_listed_with_their_similarity() -> None:
     texts = [TEXT, "Bake a pumpkin pie with cinnamon.", TEXT.replace("soft", "boiled"), TEXT]
-    found = near_duplicates(texts)
-    assert [(twins.first, twins.second) for twins in found] == [(0, 2), (0, 3), (2, 3)]
-    assert found[1].similarity == 1.0
+    duplicates = near_duplicates(texts)
+    assert [(twins.first, twins.second) for twins in duplicates] == [(0, 2), (0, 3), (2, 3)]
+    assert duplicates[1].similarity == 1.0
 
 
 def test_features_find_what_words_do_not() -> None:

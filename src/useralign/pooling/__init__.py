@@ -10,8 +10,14 @@ from useralign.pooling.generate import (
     load_generator,
 )
 from useralign.pooling.grow import Growth, GrowthRecord
-from useralign.pooling.imports import read_pool
-from useralign.pooling.library import Library, PoolRequest, find_pool, generate_requested
+from useralign.pooling.imports import list_items, read_pool, read_texts
+from useralign.pooling.library import (
+    Library,
+    PoolRequest,
+    find_pool,
+    generate_requested,
+    nearest_shipped,
+)
 from useralign.pooling.recipe import Recipe
 from useralign.pooling.select import Twins, near_duplicates
 
@@ -30,7 +36,10 @@ __all__ = [
     "generate_pool",
     "generate_pool_async",
     "generate_requested",
+    "list_items",
     "load_generator",
     "near_duplicates",
+    "nearest_shipped",
     "read_pool",
+    "read_texts",
 ]

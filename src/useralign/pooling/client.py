@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from useralign.errors import ModelAnswerError
+from useralign.errors import ModelAnswerError, ModelUnavailableError
 from useralign.files import write_atomically
 from useralign.models import ImageRequest, Picture, Text, TextRequest, Usage, plain
 from useralign.pool import Candidate
+from useralign.pooling.journal import DraftJournal
 from useralign.pooling.parse import LONGEST, parse_answer, picture_problem, picture_suffix
 from useralign.pooling.recipe import digest
 
@@ -24,15 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Mapping
 
     from useralign.models import Generator
-    from useralign.pooling.journal import Journal
     from useralign.pooling.recipe import Recipe
 
 Reply = TypeVar("Reply", Text, Picture)
 Result = TypeVar("Result")
 ROLES = ("baseline", "unbiased", "interests", "answers", "ideas", "checks")
+# Seconds that calls under way have to come back when another one has failed for good.
 GRACE = 10.0
-"""Seconds that calls under way have to come back when another one has failed for good."""
-_REASONING = ("interests", "ideas", "checks")
 _ROUNDING = 1e-12
 
 
@@ -43,11 +42,7 @@ class OverBudgetError(Exception):
 class NoAnswerError(ModelAnswerError):
     """Inside this package only: the model gave no answer to one request.
 
-    Parameters
-    ----------
-    message : str
-    replayed : bool
-        Whether that was on file, so that nothing was asked now.
+    `replayed` is whether that was on file, so that nothing was asked now.
     """
 
     def __init__(self, message: str, *, replayed: bool) -> None:
@@ -61,10 +56,6 @@ class Ledger:
     Calls run side by side, and what one costs is known only when it is over. So a call may begin
     when there is room for it and for all that are under way, each taken to cost as much as the
     dearest so far; the very first goes alone.
-
-    Parameters
-    ----------
-    max_cost : float, optional
     """
 
     def __init__(self, max_cost: float | None = None) -> None:
@@ -94,10 +85,7 @@ class Ledger:
     async def call(self) -> AsyncIterator[None]:
         """Wait until a call may begin, and count it as under way.
 
-        Raises
-        ------
-        OverBudgetError
-            If there will be no room for it.
+        Raises `OverBudgetError` if there will be no room for it.
         """
         async with self._changed:
             await self._changed.wait_for(lambda: self._room() is not None)
@@ -125,13 +113,7 @@ class Ledger:
     def report(self, model: str, embedder: str, seconds: float, count: int) -> dict[str, Any]:
         """Return the usage by role, and a sentence in the form of the paper's cost section.
 
-        Parameters
-        ----------
-        model, embedder : str
-        seconds : float
-            Time that embedding took.
-        count : int
-            How many candidates the pool has.
+        `seconds` is the time that embedding `count` candidates took.
         """
         total = self.total
         return {
@@ -151,62 +133,31 @@ def dollars(cost: float | None) -> str:
 
 
 def usage_from(data: Mapping[str, Any] | None) -> Usage:
-    """Build a usage from `asdict`'s form.
-
-    Raises
-    ------
-    TypeError
-        If it is of another form.
-    """
+    """Build a usage from `asdict`'s form, or raise `TypeError` if it is of another form."""
     return Usage(**(data or {}))
 
 
+@dataclass(eq=False)
 class MeteredClient:
-    """Asks a model, once for each key.
+    """Asks a model, once for each key."""
 
-    Parameters
-    ----------
-    generator : Generator
-        Makes the candidates.
-    writer : Generator
-        Reasons about interests, and about ideas.
-    journal : Journal
-    ledger : Ledger
-    """
-
-    def __init__(
-        self, generator: Generator, writer: Generator, journal: Journal, ledger: Ledger
-    ) -> None:
-        self.generator = generator
-        self.writer = writer
-        self.journal = journal
-        self.ledger = ledger
-        self.replayed = 0
+    generator: Generator
+    journal: DraftJournal
+    ledger: Ledger
+    replayed: int = 0  # how many replies came from the draft
 
     async def text(self, role: str, name: str, request: TextRequest) -> Text:
-        """Ask for one text.
+        """Ask for one text, which counts as one of `ROLES`.
 
-        Parameters
-        ----------
-        role : str
-            What it counts as; one of `ROLES`.
-        name : str
-            What it is for, such as `"u3"`: the same request under another name is another one.
-        request : TextRequest
-
-        Raises
-        ------
-        NoAnswerError
-            If the model answered with nothing usable.
-        OverBudgetError
-            If it might cost more than is allowed.
+        `name` is what it is for, such as `"u3"`: the same request under another name is another
+        one. Raises `NoAnswerError` if the model answered with nothing usable, and `OverBudgetError`
+        if it might cost more than is allowed.
         """
         key = f"{name}/{digest(plain(request))}"
         if (entry := self._entry(key)) is not None and (reply := _text(entry)) is not None:
             return self._replay(role, reply)
-        model = self.writer if role in _REASONING else self.generator
         async with self.ledger.call():
-            reply = await self._live(model.text(request), key, role)
+            reply = await self._live(self.generator.text(request), key, role)
             self.journal.append(key, _line(role, request, reply, {"text": reply.text[:LONGEST]}))
             self.ledger.add(role, reply.usage)
         return reply
@@ -262,6 +213,25 @@ class MeteredClient:
             return None
 
 
+@asynccontextmanager
+async def open_client(
+    generator: Generator, path: Path, header: Mapping[str, Any], max_cost: float | None
+) -> AsyncIterator[MeteredClient]:
+    """Open a draft, and yield what asks the generator by way of it."""
+    journal = DraftJournal(path, header)
+    # The same may be under way elsewhere: what it gets is taken from the draft then.
+    await journal.wait()
+    with journal:
+        yield MeteredClient(generator, journal, Ledger(max_cost))
+
+
+def check_makes(generator: Generator, kind: str) -> None:
+    """Raise unless a generator makes texts, or pictures."""
+    if kind not in generator.makes:
+        what = "writes no texts" if kind == "text" else "draws no pictures"
+        raise ModelUnavailableError(f"{generator.model} {what}; choose a model that does")
+
+
 def _line(
     role: str,
     request: TextRequest | ImageRequest,
@@ -297,23 +267,8 @@ async def ask_for_text(
 ) -> tuple[Candidate, str | None, str]:
     """Ask for one text candidate, and read the reply.
 
-    Parameters
-    ----------
-    client : MeteredClient
-    role, name : str
-        As for `MeteredClient.text`; the name becomes the candidate's id.
-    request : TextRequest
-    recipe : Recipe
-        Says how the answer is cut and judged.
-    question : str
-
-    Returns
-    -------
-    candidate : Candidate
-    problem : str or None
-        What is wrong with it, if anything is.
-    raw : str
-        What the model said, word for word.
+    The name becomes the candidate's id. Returns the candidate, what is wrong with it if anything
+    is, and what the model said, word for word.
     """
     reply = await client.text(role, name, request)
     verdict = parse_answer(

@@ -8,20 +8,26 @@ each of the four interests; and three user descriptions per question are drawn f
 
 from __future__ import annotations
 
+import hashlib
+import math
+import re
+import urllib.request
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from useralign.errors import FileFormatError, OptionError
-from useralign.files import read_json
-from useralign.pool import Pool
+from useralign.checks import whole
+from useralign.errors import FileFormatError, ModelUnavailableError, OptionError
+from useralign.files import cache_dir, read_json, write_atomically
+from useralign.pool import Candidate, Pool
 from useralign.pooling.generate import generate_pool
 from useralign.pooling.recipe import Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from useralign.models import Embedder, Generator
 
@@ -32,51 +38,41 @@ INTERESTS = {
     "literature": "reads novels and poetry and wants images, rhythm and a story",
 }
 NORMAL = "normal"
+SOURCE = (
+    "https://raw.githubusercontent.com/Linear95/DSP/850e84fef7688fd25f667d079e0c1276e42eb57f"
+    "/data/domain_specific_preference.test.json"
+)
+_LARGEST = 20_000_000  # bytes; it has 2.3 million
+SHA256 = "e4aac8fe77dfd4e41168785856a552402b7f28a359606e6d3c28818489fda9e6"
+LICENCE = (
+    "The DSP test file is by Cheng and others (2023), github.com/Linear95/DSP, under CC BY-NC 4.0: "
+    "not for commercial use, and its authors are to be named."
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One question of the file.
+class DspQuestion:
+    """One question of the file."""
 
-    Parameters
-    ----------
-    id : str
-        `dsp-` and its index in the file.
-    query : str
-    responses : dict of str to str
-        The data set's own answer for each interest, and the normal one.
-    users : tuple of str
-        The interests that its simulated users have.
-    """
-
-    id: str
+    id: str  # `dsp-` and its index in the file
     query: str
-    responses: dict[str, str]
-    users: tuple[str, ...]
+    responses: dict[str, str]  # for each interest, and the normal one
+    users: tuple[str, ...]  # the interests that its simulated users have
 
 
-def read_dsp(path: str | Path, *, count: int = 100, users: int = 3, seed: int = 0) -> list[Entry]:
-    """Read the file and sample questions and users from it.
+def read_dsp(
+    path: str | Path, *, count: int = 100, users: int = 3, seed: int = 0
+) -> list[DspQuestion]:
+    """Read the file and sample questions, and 1 to 4 users of each, from it.
 
-    Parameters
-    ----------
-    path : str or Path
-    count : int
-        How many questions; all of them when the file has no more.
-    users : int
-        How many users per question, from 1 to 4.
-    seed : int
-
-    Raises
-    ------
-    FileFormatError
-        If the file is missing, or an entry has another form; it says which.
+    Raises `FileFormatError` if the file is missing, or an entry has another form; it says which.
     """
     if not Path(path).is_file():
         raise FileFormatError(
             f"{path}: there is no such file. The DSP data are not part of useralign: download the "
             "JSON file from its authors and give its path, or use the shipped sample, dsp64d"
         )
+    whole("count", count, 1)
     if not 1 <= users <= len(INTERESTS):
         raise OptionError(f"users must be from 1 to {len(INTERESTS)}, got {users!r}")
     data = read_json(path)
@@ -87,32 +83,117 @@ def read_dsp(path: str | Path, *, count: int = 100, users: int = 3, seed: int = 
     return [_entry(path, int(k), data[int(k)], draw, users) for k in indices]
 
 
+def fetch_dsp(source: str = SOURCE, sha256: str = SHA256) -> Path:
+    """Download the file into the cache folder, unless it is there, and return its path.
+
+    Raises `ModelUnavailableError` if it cannot be had, or is not the file that was expected.
+    """
+    path = cache_dir("dsp") / "domain_specific_preference.test.json"
+    if not path.exists():
+        try:
+            with urllib.request.urlopen(source, timeout=60) as reply:  # noqa: S310 - pinned by hash
+                data = reply.read(_LARGEST)
+        except (OSError, ValueError) as error:
+            raise ModelUnavailableError(
+                f"the DSP file cannot be fetched from {source} ({error}); download it by other "
+                "means and give its path"
+            ) from error
+        if (got := hashlib.sha256(data).hexdigest()) != sha256:
+            raise ModelUnavailableError(
+                f"{source}: has the checksum {got}, expected {sha256}; it is not the file that was "
+                "measured here. Give the path of one that you trust"
+            )
+        write_atomically(path, data)
+    return path
+
+
+def write_answer_pools(
+    path: str | Path, folder: str | Path, *, count: int = 100, embedder: str | None = None
+) -> float:
+    """Write a pool for each of some questions: the file's own five answers, its domains as users.
+
+    A user of a domain likes its answer best: that is what the file means by a preference. The
+    others are liked by how much their words are those of the domain: the mean over the words of how
+    much likelier each is in the domain's answers to all other questions than in those of all
+    domains (naive Bayes with one count added). The normal answer is also the baseline, and counts
+    as no better than itself.
+
+    Returns the share of users who would like their own domain's answer best by its words alone.
+    """
+    everything = read_dsp(path, count=10**9)
+    names = [*INTERESTS, NORMAL]
+    words = {e.id: {n: Counter(_words(e.responses[n])) for n in names} for e in everything}
+    totals = {n: sum((words[e.id][n] for e in everything), Counter[str]()) for n in names}
+    vocabulary = len(set().union(*totals.values()))
+    own = total = 0
+    for entry in read_dsp(path, count=count):
+        ids = [n for n in names if entry.responses[n].strip()]
+        rest = {n: totals[n] - words[entry.id][n] for n in names}
+        worth = {n: _worth(n, ids, words[entry.id], rest, vocabulary) for n in names}
+        own += sum(max(worth[n], key=worth[n].__getitem__) == n for n in names)
+        total += len(names)
+        rankings = {n: _ranking(n, worth[n]) for n in names}
+        pool = Pool.from_texts(
+            entry.query,
+            [Candidate(text=entry.responses[n], id=n) for n in ids],
+            baseline=Candidate(text=entry.responses[NORMAL], id="baseline"),
+            embedder=embedder,
+        )
+        users = {**INTERESTS, NORMAL: "wants a plain answer"}
+        pool.meta.update({"users": users, "rankings": rankings})
+        pool.save(Path(folder) / f"{entry.id}.json")
+    return own / total
+
+
+def _worth(
+    domain: str,
+    ids: Sequence[str],
+    answers: dict[str, Counter[str]],
+    rest: dict[str, Counter[str]],
+    vocabulary: int,
+) -> dict[str, float]:
+    """Return how much the words of each answer are those of a domain."""
+    ours, size = rest[domain], rest[domain].total() + vocabulary
+    both = sum(counts.total() for counts in rest.values()) + vocabulary
+
+    def gain(word: str) -> float:
+        general = sum(counts[word] for counts in rest.values())
+        return math.log((ours[word] + 1) / size) - math.log((general + 1) / both)
+
+    return {
+        n: sum(number * gain(word) for word, number in answers[n].items())
+        / max(answers[n].total(), 1)
+        for n in ids
+    }
+
+
+def _ranking(domain: str, worth: dict[str, float]) -> list[str]:
+    """Rank the domain's own answer first, the others by worth, the baseline above its double."""
+    order = sorted(worth, key=lambda n: (n != domain, -worth[n], n))
+    order.insert(order.index(NORMAL) if NORMAL in order else len(order), "baseline")
+    return order
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z']+", text.lower())
+
+
 def generate_dsp_pools(
-    entries: Sequence[Entry],
+    entries: Sequence[DspQuestion],
     generator: Generator,
     folder: str | Path,
     *,
     embedder: str | Embedder | None = None,
     small_model: bool = False,
-    seen: Callable[[int, int], None] | None = None,
 ) -> Iterator[Pool]:
     """Yield the pool of each question; those that have a file already are not generated again.
 
-    Parameters
-    ----------
-    entries : sequence of Entry
-    generator : Generator
-    folder : str or Path
-        Where the pools and their drafts go. A run that is cut off goes on where it stopped.
-    embedder : str or Embedder, optional
-    small_model : bool
-        Ask for one sentence, as small models need it.
-    seen : callable, optional
-        Called with how many of how many are done.
+    The pools and their drafts go to the folder, so that a run that is cut off goes on where it
+    stopped. `small_model` asks for one sentence, as small models need it.
     """
     interests = tuple(INTERESTS.values())
     base = Recipe.concise if small_model else Recipe
-    for number, entry in enumerate(entries, start=1):
+    for entry in entries:
         file = Path(folder) / f"{entry.id}.json"
         if file.exists():
             pool = Pool.load(file)
@@ -122,14 +203,12 @@ def generate_dsp_pools(
             pool = generate_pool(entry.query, generator, embedder, recipe, draft=draft)
             pool.meta["users"] = {name: INTERESTS[name] for name in entry.users}
             pool.save(file)
-        if seen is not None:
-            seen(number, len(entries))
         yield pool
 
 
 def _entry(
     path: str | Path, index: int, item: object, draw: np.random.Generator, users: int
-) -> Entry:
+) -> DspQuestion:
     query = item.get("query") if isinstance(item, dict) else None
     responses = item.get("responses") if isinstance(item, dict) else None
     needed = [*INTERESTS, NORMAL]
@@ -142,4 +221,4 @@ def _entry(
     assert isinstance(responses, dict)  # noqa: S101 - checked above, for the type checker
     names = draw.choice(list(INTERESTS), users, replace=False)
     answers = {name: responses[name] for name in needed}
-    return Entry(f"dsp-{index}", query, answers, tuple(str(name) for name in names))
+    return DspQuestion(f"dsp-{index}", query, answers, tuple(str(name) for name in names))

@@ -20,7 +20,6 @@ from useralign.errors import ModelAnswerError, ModelError, ModelUnavailableError
 from useralign.files import cache_dir
 from useralign.models import (
     Generator,
-    ImageRequest,
     TextRequest,
     Usage,
     default_generator,
@@ -31,18 +30,18 @@ from useralign.models import (
 from useralign.pool import Candidate, Pool
 from useralign.pooling import prompts
 from useralign.pooling.client import (
-    Ledger,
     MeteredClient,
     NoAnswerError,
     OverBudgetError,
     ask_for_picture,
     ask_for_text,
+    check_makes,
+    open_client,
     together,
 )
 from useralign.pooling.ideas import Ideas
-from useralign.pooling.journal import Journal
 from useralign.pooling.parse import parse_interests, tidy, words
-from useralign.pooling.recipe import CandidateSpec, Group, Recipe, digest, pool_key, seed_of
+from useralign.pooling.recipe import CandidateSpec, Recipe, SourceGroup, digest, pool_key, seed_of
 from useralign.pooling.select import Features, Selection, normalisation
 
 if TYPE_CHECKING:
@@ -60,31 +59,16 @@ _WITH_IDEA = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One step in the generation of a pool.
-
-    Parameters
-    ----------
-    kind : str
-        `begin`; `baseline`, `interests`, `ideas` (some were listed or weighed; `note` says
-        how many), `candidate` (it arrived and is usable), `rejected` (it is not; `note` says
-        why), `duplicate` (it is too much like another, and is replaced); `embedded`; `done`.
-    made, wanted : int
-        How many of how many candidates there are. A duplicate takes one away again.
-    candidate : Candidate, optional
-        The one that the event is about.
-    note : str
-    usage : Usage
-        All that the pool has used so far.
-    """
+    """One step in the generation of a pool."""
 
     kind: Literal[
         "begin",
         "baseline",
         "interests",
-        "ideas",
-        "candidate",
-        "rejected",
-        "duplicate",
+        "ideas",  # some were listed or weighed; `note` says how many
+        "candidate",  # it arrived and is usable
+        "rejected",  # it is not; `note` says why
+        "duplicate",  # it is too much like another, and is replaced: one less is made
         "embedded",
         "done",
     ]
@@ -92,7 +76,7 @@ class Event:
     wanted: int
     candidate: Candidate | None = None
     note: str = ""
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = field(default_factory=Usage)  # all that the pool has used so far
 
 
 Progress = Callable[[Event], None]
@@ -104,40 +88,49 @@ def generate_pool(
     embedder: AnyEmbedder = None,
     recipe: Recipe | None = None,
     *,
-    size: int | None = None,
-    kind: Kind = "text",
     draft: str | Path | None = None,
     progress: Progress | None = None,
-    writer: Generator | None = None,
 ) -> Pool:
-    """Generate a pool and wait for it; also from within a notebook.
+    """Generate a pool by a recipe and wait for it; also from within a notebook.
+
+    Every reply is in the draft the moment it arrives. When this fails or is killed, the same call
+    again takes from the draft what is there and asks for the rest only.
 
     Parameters
     ----------
     question : str
     model : str, Path or Generator, optional
-        A generator or its name, such as "openai:gpt-4o" or "local:smollm2-135m"; the best one
-        available when not given.
+        The model that makes the candidates, as for `Pool.generate`. It stays open.
     embedder : str, Embedder or callable, optional
         The default one for texts or pictures when not given.
     recipe : Recipe, optional
-        When not given, that of `default_recipe` for this model, `kind` and `size`.
-    size : int, optional
-        How many candidates, unless there is a recipe.
-    kind : {"text", "image"}
-        Unless there is a recipe.
-    draft, progress, writer
-        As for `generate_pool_async`, which also says what is raised.
+        That of `default_recipe` when not given.
+    draft : str or Path, optional
+        The draft's file; one in the cache folder when not given. Pictures are put beside it.
+    progress : callable, optional
+        Called with an `Event` at every step.
+
+    Returns
+    -------
+    Pool
+        `meta` holds the recipe, the usage, the near-duplicates found, and notes for the user. The
+        pool is smaller than asked for if a limit was reached and it has at least two candidates.
+
+    Raises
+    ------
+    OptionError
+        If the question is empty or too long.
+    FileFormatError
+        If the draft's file is something else, or cannot be written.
+    ModelError
+        If a model failed for good, or nothing of what it said is usable. The message says what is
+        kept, and how to go on.
     """
     generator = load_generator(model)
-    if recipe is None:
-        recipe = default_recipe(generator, kind=kind, size=size)
-    elif size is not None:
-        raise OptionError(f"give recipe= or size=, not both; got size={size!r} and a recipe")
     call = generate_pool_async(
-        question, generator, embedder, recipe, draft=draft, progress=progress, writer=writer
+        question, generator, embedder, recipe, draft=draft, progress=progress
     )
-    return wait_for(call, generator, *([writer] if writer else []))
+    return wait_for(call, generator)
 
 
 def default_recipe(
@@ -149,13 +142,7 @@ def default_recipe(
 ) -> Recipe:
     """Return the recipe for a model: small local ones are asked for one sentence, and with care.
 
-    Parameters
-    ----------
-    generator : Generator
-    kind : {"text", "image"}
-    size : int, optional
-    care : bool, optional
-        As for `Recipe`; when not given, a local model takes care and a service does not.
+    `care` is as for `Recipe`; when not given, a local model takes care and a service does not.
     """
     small = generator.name == "local"
     settings: dict[str, Any] = {"kind": kind, "size": size, "care": small if care is None else care}
@@ -178,49 +165,16 @@ async def generate_pool_async(
     *,
     draft: str | Path | None = None,
     progress: Progress | None = None,
-    writer: Generator | None = None,
 ) -> Pool:
-    """Generate a pool of candidate answers to a question.
-
-    Every reply is in the draft the moment it arrives. When this fails or is killed, the same call
-    again takes from the draft what is there and asks for the rest only.
-
-    Parameters
-    ----------
-    question : str
-    generator : Generator
-        The model that makes the candidates. It stays open.
-    embedder : str, Embedder or callable, optional
-        The default one for texts or pictures when not given.
-    recipe : Recipe, optional
-        That of `default_recipe` when not given.
-    draft : str or Path, optional
-        The draft's file; one in the cache folder when not given. Pictures are put beside it.
-    progress : callable, optional
-        Called with an `Event` at every step.
-    writer : Generator, optional
-        The model that reasons about interests; `generator` when not given.
-
-    Returns
-    -------
-    Pool
-        `meta` holds the recipe, the usage, the near-duplicates found, and notes for the user. The
-        pool is smaller than asked for if a limit was reached and it has at least two candidates.
-
-    Raises
-    ------
-    OptionError
-        If the question is empty or too long.
-    FileFormatError
-        If the draft's file is something else, or cannot be written.
-    ModelError
-        If a model failed for good, or nothing of what it said is usable. The message says what is
-        kept, and how to go on.
-    """
+    """Generate a pool as `generate_pool` does, for a caller that has an event loop."""
     recipe = recipe or default_recipe(generator)
     question = check_question(question)
-    writer = writer or generator
-    _check_models(generator, writer, recipe)
+    check_makes(generator, recipe.kind)
+    if recipe.style == "mixed" and "text" not in generator.makes:
+        raise ModelUnavailableError(
+            f"{generator.model} writes no texts, so it cannot reason about interests; "
+            "use style='unbiased'"
+        )
     features = Features(embedder_for(embedder, recipe.kind), recipe.kind)
     # Better now than after everything is paid for.
     if trouble := features.embedder.trouble():
@@ -228,17 +182,16 @@ async def generate_pool_async(
     header = {
         "question": question,
         "model": generator.identity,
-        "writer": writer.identity,
+        "writer": generator.identity,  # in version 0.1 it could be another
         "recipe": recipe.identity(),
     }
     path = Path(draft) if draft else cache_dir("drafts") / f"{digest(header)}.jsonl"
-    with Journal(path, header) as journal:
-        client = MeteredClient(generator, writer, journal, Ledger(recipe.max_cost))
+    async with open_client(generator, path, header, recipe.max_cost) as client:
         generation = _Generation(question, recipe, client, features, progress)
         try:
             return await generation.run()
         except ModelError as error:
-            if len(journal) == 0:
+            if len(client.journal) == 0:
                 raise
             raise _resumable(error, generation.made, recipe.count, path) from error
 
@@ -246,10 +199,7 @@ async def generate_pool_async(
 def check_question(question: str) -> str:
     """Return the question without what cannot be shown or saved.
 
-    Raises
-    ------
-    OptionError
-        If there is nothing left of it, or it is too long.
+    Raises `OptionError` if there is nothing left of it, or it is too long.
     """
     clean = tidy(question)
     if not clean:
@@ -259,17 +209,6 @@ def check_question(question: str) -> str:
             f"the question has {len(question)} characters; expected at most {_LONGEST_QUESTION}"
         )
     return clean
-
-
-def _check_models(generator: Generator, writer: Generator, recipe: Recipe) -> None:
-    if recipe.kind not in generator.makes:
-        what = "writes no texts" if recipe.kind == "text" else "draws no pictures"
-        raise ModelUnavailableError(f"{generator.model} {what}; choose a model that does")
-    if recipe.style == "mixed" and "text" not in writer.makes:
-        raise ModelUnavailableError(
-            f"{writer.model} writes no texts, so it cannot reason about interests; give a text "
-            "model as writer=, or use style='unbiased'"
-        )
 
 
 def _resumable(error: ModelError, made: int, wanted: int, path: Path) -> ModelError:
@@ -283,29 +222,28 @@ def _resumable(error: ModelError, made: int, wanted: int, path: Path) -> ModelEr
     return kind(message)
 
 
+@dataclass(eq=False)
 class _Generation:
     """The generation of one pool, step by step; `made` counts the candidates so far."""
 
-    def __init__(
-        self,
-        question: str,
-        recipe: Recipe,
-        client: MeteredClient,
-        features: Features,
-        progress: Progress | None,
-    ) -> None:
-        self.question = question
-        self.recipe = recipe
-        self.client = client
-        self.features = features
-        self.progress = progress
-        self.made = 0
+    question: str
+    recipe: Recipe
+    client: MeteredClient
+    features: Features
+    progress: Progress | None
+    made: int = 0
+
+    def __post_init__(self) -> None:
         self._ideas = Ideas(
-            question, recipe, client, features, lambda note: self._report("ideas", note=note)
+            self.question,
+            self.recipe,
+            self.client,
+            self.features,
+            lambda note: self._report("ideas", note=note),
         )
-        self._selection = Selection(recipe, features)
+        self._selection = Selection(self.recipe, self.features)
         self._baseline: Candidate | None = None
-        self._interests: list[str] = list(recipe.interests)
+        self._interests: list[str] = list(self.recipe.interests)
         self._arrived: dict[str, Candidate] = {}
         self._attempts = 0
         self._silent = 0
@@ -330,18 +268,21 @@ class _Generation:
         self._report("done")
         return pool
 
-    async def _first_round(self) -> list[Group]:
-        unbiased = Group("unbiased", self.recipe.count - self.recipe.by_interest)
+    async def _first_round(self) -> list[SourceGroup]:
+        unbiased = SourceGroup("unbiased", self.recipe.count - self.recipe.by_interest)
         specs = unbiased.first()
         await together(self._ask_baseline(), self._ask_interests(), self._ask(specs))
         groups = [unbiased, *self._interest_groups(unbiased)]
         await self._offer(unbiased, self._arrivals(specs))
         for group in groups[1:]:
             candidates = await self._ask(group.first())
-            await self._offer(group, self._shuffled(candidates) if group.each else candidates)
+            if group.each:
+                order = np.random.default_rng(self.recipe.seed).permutation(len(candidates))
+                candidates = [candidates[index] for index in order]
+            await self._offer(group, candidates)
         return groups
 
-    def _interest_groups(self, unbiased: Group) -> list[Group]:
+    def _interest_groups(self, unbiased: SourceGroup) -> list[SourceGroup]:
         """Return the group for interests; without any, the unbiased one takes its place."""
         quota = self.recipe.by_interest
         if not quota:
@@ -353,14 +294,10 @@ class _Generation:
             )
             return []
         if self.recipe.style == "given":
-            return [Group("given", quota, self._interests, self.recipe.answers_per_interest)]
-        return [Group("interest", quota, self._interests)]
+            return [SourceGroup("given", quota, self._interests, self.recipe.answers_per_interest)]
+        return [SourceGroup("interest", quota, self._interests)]
 
-    def _shuffled(self, candidates: list[Candidate]) -> list[Candidate]:
-        order = np.random.default_rng(self.recipe.seed).permutation(len(candidates))
-        return [candidates[index] for index in order]
-
-    async def _replace(self, groups: Sequence[Group]) -> None:
+    async def _replace(self, groups: Sequence[SourceGroup]) -> None:
         """Ask for what is missing, until nothing is or a limit is reached."""
         while not self._over_budget and self._room() > 0:
             selected = self._selection.candidates
@@ -374,7 +311,7 @@ class _Generation:
     def _room(self) -> int:
         return self.recipe.attempts - self._attempts
 
-    async def _offer(self, group: Group, candidates: list[Candidate]) -> None:
+    async def _offer(self, group: SourceGroup, candidates: list[Candidate]) -> None:
         filled = sum(c.source == group.source for c in self._selection.candidates)
         for twin in await self._selection.offer(candidates, group.quota - filled):
             self._report("duplicate", twin, "too much like another one")
@@ -428,11 +365,8 @@ class _Generation:
         Its seed follows from its name. `idea` is what the answer is to suggest.
         """
         if self.recipe.kind == "image":
-            picture = ImageRequest(
-                prompt=prompts.picture(self.question, interest),
-                size=self.recipe.image_size,
-                quality=self.recipe.image_quality,
-                seed=seed_of(self.recipe.seed, name),
+            picture = self.recipe.image_request(
+                prompts.picture(self.question, interest), seed_of(self.recipe.seed, name)
             )
             return await ask_for_picture(self.client, role, name, picture, interest or "")
         request = self._text_request(name, role, interest, idea)
@@ -508,10 +442,7 @@ class _Generation:
     async def _more_interests(self, name: str) -> list[str]:
         """Ask for the interests that are missing, and return those that are new.
 
-        Raises
-        ------
-        ModelAnswerError
-            If there are none in the reply.
+        Raises `ModelAnswerError` if there are none in the reply.
         """
         missing = self.recipe.by_interest - len(self._interests)
         request = TextRequest(
@@ -550,16 +481,12 @@ class _Generation:
         )
         return f"only {self.made} of {self.recipe.count} candidates were made within {limit}"
 
-    def _all_rejected(self) -> dict[str, int]:
-        """Count what is not in the pool, by reason."""
-        twins = Counter({"near duplicate": sum(not d["kept"] for d in self._selection.duplicates)})
-        return dict(self._rejected + self._ideas.rejected + twins)
-
     def _pool(self) -> Pool:
         candidates = sorted(self._selection.candidates, key=lambda c: c.source != "unbiased")
         features = self.features.matrix(candidates)
         model, name = self.client.generator.model, self.features.embedder.name
         ledger = self.client.ledger
+        twins = Counter({"near duplicate": sum(not d["kept"] for d in self._selection.duplicates)})
         if self.recipe.max_cost is not None and ledger.total.cost is None:
             self._notes.append(f"max_cost had no effect: no price is known for {model}")
         meta = {
@@ -570,7 +497,7 @@ class _Generation:
             "complete": len(candidates) == self.recipe.count,
             "interests": self._interests,
             "near_duplicates": self._selection.duplicates,
-            "rejected": self._all_rejected(),
+            "rejected": dict(self._rejected + self._ideas.rejected + twins),
             "notes": self._notes,
             "draft": str(self.client.journal.path),
             "replayed": self.client.replayed,

@@ -39,21 +39,21 @@ from useralign.errors import (
     UseralignError,
 )
 from useralign.files import cache_dir
-from useralign.models import ImageRequest, TextRequest, Usage, embedder_for, wait_for
+from useralign.models import TextRequest, Usage, embedder_for, wait_for
 from useralign.pool import Candidate
 from useralign.pooling import prompts
 from useralign.pooling.client import (
-    Ledger,
     MeteredClient,
     NoAnswerError,
     OverBudgetError,
     ask_for_picture,
     ask_for_text,
+    check_makes,
+    open_client,
     together,
     usage_from,
 )
 from useralign.pooling.generate import Event
-from useralign.pooling.journal import Journal
 from useralign.pooling.recipe import Recipe, digest, seed_of
 from useralign.pooling.select import Features, twin_of
 
@@ -68,12 +68,9 @@ if TYPE_CHECKING:
     from useralign.pooling.select import AnyEmbedder
     from useralign.session import Session
 
-OVER = ("stopped", "budget", "limit")
-"""Reasons for stopping that new candidates do not change."""
-EXAMPLES = 3
-"""How many liked, and how many disliked, candidates a model is told of at most."""
-REMARKS = 3
-"""How many remarks it is told of at most."""
+OVER = ("stopped", "budget", "limit")  # reasons for stopping that new candidates do not change
+EXAMPLES = 3  # liked, and disliked, candidates that a model is told of at most
+REMARKS = 3  # that it is told of at most
 _KEY = "growth"
 _ROLE = "answers"
 _LONGEST = 1200  # characters, unless the pool itself has longer ones
@@ -95,19 +92,11 @@ class GrowthRecord:
 
     It stands in `pool.meta["growth"]`, so that a saved pool goes on growing where it was, be it in
     a file or in a database.
-
-    Parameters
-    ----------
-    requests : int
-        How many candidates were asked for.
-    usage : Usage
-    rounds : tuple of dict
-        One per round, with at least its `key` and the `step` it joined at.
     """
 
-    requests: int = 0
+    requests: int = 0  # how many candidates were asked for
     usage: Usage = field(default_factory=Usage)
-    rounds: tuple[dict[str, Any], ...] = ()
+    rounds: tuple[dict[str, Any], ...] = ()  # each with its `key` and the `step` it joined at
 
     @classmethod
     def of(cls, pool: Pool) -> GrowthRecord:
@@ -120,8 +109,14 @@ class GrowthRecord:
             usage = usage_from(data.get("usage"))
         except TypeError:
             usage = Usage()
-        rounds = rounds if isinstance(rounds, list) else []
-        return cls(requests if is_whole(requests) else 0, usage, tuple(filter(_is_round, rounds)))
+        complete = [
+            item
+            for item in (rounds if isinstance(rounds, list) else [])
+            if isinstance(item, dict)
+            and isinstance(item.get("key"), str)
+            and is_whole(item.get("step"))
+        ]
+        return cls(requests if is_whole(requests) else 0, usage, tuple(complete))
 
     @property
     def keys(self) -> list[str]:
@@ -146,11 +141,7 @@ class GrowthRecord:
     def with_round(self, done: Mapping[str, Any], usage: Usage) -> dict[str, Any]:
         """Return the record with one more round, as plain data.
 
-        Parameters
-        ----------
-        done : mapping
-            The round: `key`, `step`, `asked`, and anything else worth keeping.
-        usage : Usage
+        A round has its `key`, `step` and `asked`, and anything else worth keeping.
         """
         return {
             "asked": self.requests + done["asked"],
@@ -159,32 +150,15 @@ class GrowthRecord:
         }
 
 
-def _is_round(item: object) -> bool:
-    return (
-        isinstance(item, dict) and isinstance(item.get("key"), str) and is_whole(item.get("step"))
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All of a session that new candidates are made from. Nothing changes it.
-
-    Parameters
-    ----------
-    pool : Pool
-    step : int
-        How many comparisons were answered.
-    liked, disliked : tuple of int
-        Examples: indices in the pool, the clearest first; none is in both.
-    remarks : tuple of str
-        What the person said, the newest last.
-    """
+    """All of a session that new candidates are made from. Nothing changes it."""
 
     pool: Pool
-    step: int
-    liked: tuple[int, ...] = ()
-    disliked: tuple[int, ...] = ()
-    remarks: tuple[str, ...] = ()
+    step: int  # how many comparisons were answered
+    liked: tuple[int, ...] = ()  # indices in the pool, the clearest first
+    disliked: tuple[int, ...] = ()  # likewise; none is in both
+    remarks: tuple[str, ...] = ()  # what the person said, the newest last
 
     @classmethod
     def of(cls, session: Session) -> Snapshot:
@@ -211,6 +185,7 @@ class Snapshot:
         losers = [k for k in reversed(ranked) if lost[k] and k not in liked]
         disliked = [k for k in losers if appeal[k] < 0][:EXAMPLES]
         remarks = [a.text.strip() for a in session.answers if a.kind == "remark"]
+        remarks += [wish.text for wish in session.wishes]
         last = list(filter(None, remarks))[-REMARKS:]
         return cls(session.pool, session.cost, tuple(liked), tuple(disliked), tuple(last))
 
@@ -238,52 +213,25 @@ class Rejected(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """New candidates that wait to join a session.
-
-    Parameters
-    ----------
-    candidates : tuple of Candidate
-    features : ndarray, shape (n, d)
-        In the space of the pool's raw features.
-    rejected : tuple of Rejected
-        What the model gave besides.
-    usage : Usage
-        What all of it used, when it was made.
-    problem : str
-        Why there are fewer than wanted, where something went wrong; empty otherwise.
-    key : str
-        That of the snapshot. A proposal joins once.
-    requests : int
-        How many candidates were asked for.
-    """
+    """New candidates that wait to join a session, and what the model gave besides."""
 
     candidates: tuple[Candidate, ...]
-    features: NDArray[np.float64]
+    features: NDArray[np.float64]  # shape (n, d), in the space of the pool's raw features
     rejected: tuple[Rejected, ...] = ()
-    usage: Usage = field(default_factory=Usage)
-    problem: str = ""
-    key: str = ""
-    requests: int = 0
+    usage: Usage = field(default_factory=Usage)  # what all of it used, when it was made
+    problem: str = ""  # why there are fewer than wanted, if something went wrong
+    key: str = ""  # the snapshot's: a proposal joins once
+    requests: int = 0  # how many candidates were asked for
 
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """What became of a session's growth.
+    """What became of a session's growth."""
 
-    Parameters
-    ----------
-    joined : tuple of Candidate
-        The new ones, as the pool has them now.
-    rejected : tuple of Rejected
-    usage : Usage
-    problem : str
-        What went wrong, in words for the user; empty if nothing did. The session goes on.
-    """
-
-    joined: tuple[Candidate, ...]
+    joined: tuple[Candidate, ...]  # as the pool has them now
     rejected: tuple[Rejected, ...]
     usage: Usage
-    problem: str = ""
+    problem: str = ""  # what went wrong, in words for the user; the session goes on
 
 
 class Growth:
@@ -368,12 +316,7 @@ class Growth:
             If the model does not make what the pool has, or the embedder cannot work here.
         """
         recipe = self._recipe_for(pool)
-        if recipe.kind not in self.generator.makes:
-            what = "writes no texts" if recipe.kind == "text" else "draws no pictures"
-            raise ModelUnavailableError(
-                f"{self.generator.model} {what}, so this pool cannot grow with it; choose a model "
-                "that does"
-            )
+        check_makes(self.generator, recipe.kind)
         if recipe.kind == "text" and not all(candidate.text.strip() for candidate in pool):
             raise OptionError("the pool cannot grow: some candidates have neither text nor picture")
         if trouble := self._features_for(pool, recipe).embedder.trouble():
@@ -382,14 +325,9 @@ class Growth:
     def grow(self, session: Session, progress: Progress | None = None) -> Grown:
         """Make new candidates and join them to the session; wait for the model.
 
-        Call it between an answer and the next `ask`. Whatever the model does, the session's
-        answers stay, and nothing is raised on its account.
-
-        Parameters
-        ----------
-        session : Session
-        progress : callable, optional
-            Called with an `Event` at every step.
+        Call it between an answer and the next `ask`. Whatever the model does, the session's answers
+        stay, and nothing is raised on its account. `progress` is called with an `Event` at every
+        step.
         """
         return self.join(session, self.propose(self.snapshot(session), progress))
 
@@ -402,14 +340,9 @@ class Growth:
 
         The same snapshot gives the same requests. Every reply is in a draft the moment it arrives,
         and is not asked for again. `close`, from another thread, makes it raise `CancelledError`.
-
-        Parameters
-        ----------
-        snapshot : Snapshot
-        progress : callable, optional
         """
         with self._running:
-            return wait_for(self._cancellable(snapshot, progress), self.generator)
+            return wait_for(self.proposal(snapshot, progress), self.generator)
 
     def close(self) -> None:
         """Stop what is under way, and close the generator. Calling it twice is harmless."""
@@ -426,22 +359,16 @@ class Growth:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    async def _cancellable(self, snapshot: Snapshot, progress: Progress | None) -> Proposal:
-        if self._closed:
-            raise asyncio.CancelledError
-        self._task = asyncio.current_task()
-        try:
-            return await self.proposal(snapshot, progress)
-        finally:
-            self._task = None
-
     async def proposal(self, snapshot: Snapshot, progress: Progress | None = None) -> Proposal:
         """Return what `propose` returns: the coroutine for a caller that has an event loop."""
+        if self._closed:
+            raise asyncio.CancelledError
         pool = snapshot.pool
         count = min(self.batch, self._room(pool))
         nothing = Proposal((), np.empty((0, pool.dimension)), key=snapshot.key)
         if count <= 0:
             return replace(nothing, problem="the pool has grown as far as it may")
+        self._task = asyncio.current_task()
         try:
             self.check(pool)
             return await self._run_round(snapshot, count, progress)
@@ -449,6 +376,8 @@ class Growth:
             if progress is not None:
                 progress(Event("done", 0, count, note=str(error)))
             return replace(nothing, problem=str(error))
+        finally:
+            self._task = None
 
     def join(self, session: Session, proposal: Proposal) -> Grown:
         """Join what was proposed to the session it was proposed for, once.
@@ -493,29 +422,26 @@ class Growth:
         }
         folder = Path(self._folder) if self._folder else cache_dir("drafts")
         limit = None if math.isinf(self.cost) else self.cost - GrowthRecord.of(pool).cost
-        with Journal(folder / f"growth-{digest(header)}.jsonl", header) as journal:
-            ledger = Ledger(limit)
-            client = MeteredClient(self.generator, self.generator, journal, ledger)
+        path = folder / f"growth-{digest(header)}.jsonl"
+        async with open_client(self.generator, path, header, limit) as client:
             features = self._features_for(pool, recipe)
             round_ = _Round(
                 snapshot, count, self.attempts, self.seed, recipe, client, features, progress
             )
             rows = await round_.run()
-            problem = round_.problem
-            if limit is not None and ledger.total.cost is None:
-                problem = problem or self._priceless()
+            usage, problem = client.ledger.total, round_.problem
+            if limit is not None and usage.cost is None:
+                priceless = f"cost= had no effect: no price is known for {self.generator.model}"
+                problem = problem or priceless
             return Proposal(
                 tuple(round_.candidates),
                 rows,
                 tuple(round_.rejected),
-                ledger.total,
+                usage,
                 problem,
                 snapshot.key,
                 round_.requests,
             )
-
-    def _priceless(self) -> str:
-        return f"cost= had no effect: no price is known for {self.generator.model}"
 
     def _still_new(
         self, pool: Pool, proposal: Proposal
@@ -548,7 +474,7 @@ class Growth:
                 return Recipe(**settings)
             except (TypeError, OptionError):  # of another version
                 pass
-        kind: Any = "image" if all(map(_is_picture, pool)) else "text"
+        kind: Any = "image" if all(candidate.is_picture for candidate in pool) else "text"
         if kind == "text" and self.generator.identity["generator"] == "local":
             return Recipe.concise()
         return Recipe(kind=kind)
@@ -626,12 +552,8 @@ class _Round:
         turn = number % max(1, len(liked))
         liked = liked[turn:] + liked[:turn]
         if recipe.kind == "image":
-            picture = ImageRequest(
-                prompt=prompts.grown_picture(question, liked, disliked, remarks),
-                size=recipe.image_size,
-                quality=recipe.image_quality,
-                seed=seed,
-            )
+            prompt = prompts.grown_picture(question, liked, disliked, remarks)
+            picture = recipe.image_request(prompt, seed)
             caption = liked[-1] if liked else ""
             candidate, problem = await ask_for_picture(self.client, _ROLE, name, picture, caption)
             return self._with_parents(candidate), problem
@@ -728,10 +650,6 @@ class _Round:
             usage = self.client.ledger.total
             made, wanted = len(self.candidates), self.wanted
             self.progress(Event(kind, made, wanted, candidate, note, usage))
-
-
-def _is_picture(candidate: Candidate) -> bool:
-    return candidate.image is not None or "media" in candidate.meta
 
 
 def _named(candidates: Sequence[Candidate], session: Session) -> list[Candidate]:

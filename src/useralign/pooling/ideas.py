@@ -48,14 +48,12 @@ if TYPE_CHECKING:
     from useralign.pooling.recipe import CandidateSpec, Recipe
     from useralign.pooling.select import Features
 
+# Ideas in one list, as in the example: in longer ones a small model begins to turn in circles.
 LENGTH = 8
-"""Ideas in one list, as in the example: in longer ones a small model begins to turn in circles."""
-OWN_LENGTH = 2
-"""Ideas in the list of one interest."""
+OWN_LENGTH = 2  # ideas in the list of one interest
+# From which share of the words that say what the shorter one is about two ideas are the same.
 MAX_SHARED = 0.7
-"""From which share of the words that say what the shorter one is about two ideas are the same."""
-MAX_CIRCUMSTANCES = 3
-"""How many circumstances are looked at: each costs a call for every idea."""
+MAX_CIRCUMSTANCES = 3  # that are looked at: each costs a call for every idea
 _SPARE = 2
 _TRIES = 2
 _UNFIT = 1 / 2
@@ -77,28 +75,17 @@ class Circumstance(NamedTuple):
     other: str
 
 
+@dataclass(eq=False)
 class Circumstances:
-    """Weighs how well ideas suit a question.
+    """Weighs how well ideas suit a question, by a client whose generator `continues`.
 
-    Parameters
-    ----------
-    question : str
-    seed : int
-        The recipe's.
-    client : MeteredClient
-        Whose writer must be one that `continues`.
-
-    Attributes
-    ----------
-    items : sequence of Circumstance
-        Empty until `detect`, and when the question has none.
+    `items` is empty until `detect`, and when the question has no circumstances.
     """
 
-    def __init__(self, question: str, seed: int, client: MeteredClient) -> None:
-        self.items: Sequence[Circumstance] = ()
-        self._question = question
-        self._seed = seed
-        self._client = client
+    question: str
+    seed: int
+    client: MeteredClient
+    items: Sequence[Circumstance] = ()
 
     @property
     def in_short(self) -> str:
@@ -113,18 +100,18 @@ class Circumstances:
     async def detect(self) -> None:
         """Ask for the opposite question; without a usable reply there are no circumstances."""
         request = TextRequest(
-            prompt=self._question,
+            prompt=self.question,
             system=prompts.TURNING,
             examples=prompts.TURNED,
             temperature=0.0,
-            max_tokens=20 + len(self._question) // 2,
-            seed=seed_of(self._seed, "opposite"),
+            max_tokens=20 + len(self.question) // 2,
+            seed=seed_of(self.seed, "opposite"),
         )
         try:
-            reply = await self._client.text("ideas", "opposite", request)
+            reply = await self.client.text("ideas", "opposite", request)
         except (ModelAnswerError, OverBudgetError):
             return
-        self.items = differing(self._question, clean_answer(reply.text))[:MAX_CIRCUMSTANCES]
+        self.items = differing(self.question, clean_answer(reply.text))[:MAX_CIRCUMSTANCES]
 
     async def fit(self, idea: str) -> float | None:
         """Return the log-odds of the question's words, given the idea, against the opposite's.
@@ -146,10 +133,10 @@ class Circumstances:
             weigh=(one.word, one.other),
             temperature=0.0,
             max_tokens=1,
-            seed=seed_of(self._seed, "fit"),
+            seed=seed_of(self.seed, "fit"),
         )
         try:
-            reply = await self._client.text("checks", "fit", request)
+            reply = await self.client.text("checks", "fit", request)
         except (ModelAnswerError, OverBudgetError):
             return None
         return _log_odds(reply.text, one)
@@ -202,14 +189,7 @@ class Idea:
 class Ideas:
     """Assigns an idea to each candidate that is to be asked for.
 
-    Parameters
-    ----------
-    question : str
-    recipe : Recipe
-    client : MeteredClient
-    features : Features
-    report : callable
-        Called with a note: how many ideas are listed and weighed.
+    `report` is called with how many ideas are listed and weighed.
     """
 
     def __init__(
@@ -247,10 +227,6 @@ class Ideas:
         """Return the specs with an idea each, as far as there are ideas.
 
         An interest gets one made for it, if that fits; else any other.
-
-        Parameters
-        ----------
-        specs : sequence of CandidateSpec
         """
         without = [spec for spec in specs if spec.source != "given"]
         interests = dict.fromkeys(spec.interest for spec in without if spec.interest)
@@ -259,16 +235,10 @@ class Ideas:
         return [spec if spec.source == "given" else self._with_idea(spec) for spec in specs]
 
     async def suits(self, answer: str, idea: str) -> bool:
-        """Return whether a finished answer suits the question better than the worst ideas did.
+        """Return whether an answer suits the question better than the worst ideas did.
 
-        A good idea can get a reason that is out of place: a museum, to enjoy the sunshine. It
-        may then be tried once more.
-
-        Parameters
-        ----------
-        answer : str
-        idea : str
-            What it was written from.
+        A good idea can get a reason that is out of place: a museum, to enjoy the sunshine. The idea
+        that it was written from may then be tried once more.
         """
         if self._circumstances.named_in(answer):
             return True
@@ -316,7 +286,7 @@ class Ideas:
         """Ask for lists until so many ideas fit, or a list brings none that is new."""
         while (missing := target - len(self._left(self._ideas))) > 0 and self._rounds < _ROUNDS:
             self._rounds += 1
-            if self._rounds == 1 and self._client.writer.continues:
+            if self._rounds == 1 and self._client.generator.continues:
                 await self._circumstances.detect()
             spare = _SPARE / (1 - _UNFIT) if self._circumstances.items else _SPARE
             count = math.ceil(spare * missing / LENGTH)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import re
 from pathlib import Path
@@ -13,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from useralign.errors import FileFormatError
+from useralign.files import parse_json
 from useralign.models import embedder_for
 from useralign.pool import Candidate, Pool
 from useralign.pooling.parse import SUFFIXES, picture_problem
 from useralign.pooling.recipe import MAX_COSINE
-from useralign.pooling.select import Features, near_duplicates, normalisation
+from useralign.pooling.select import Features, Twins, near_duplicates, normalisation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +26,13 @@ if TYPE_CHECKING:
 
     from useralign.pooling.select import AnyEmbedder
 
+MOST_COMPARED = 20_000  # different candidates that are compared with each other
+MOST_TWINS = 10_000  # pairs that are alike and are listed
 _FEATURE = re.compile(r"f\d+")
+# A bullet or a number before an item, with the box of a list of things to do.
+_MARK = re.compile(
+    r"(?:[-*+\u00b7\u2013\u2014\u2022\u2023\u25aa\u25cf]|\(?\d{1,3}[.):])\s+(?:\[[ xX]?\]\s+)?"
+)
 
 
 class Row(NamedTuple):
@@ -47,10 +53,11 @@ def read_pool(
     Parameters
     ----------
     path : str or Path
-        `.json`: a saved pool. `.txt`: one answer per line, or paragraphs with blank lines between
-        them. `.jsonl`: strings, or objects with `text` or `image`, and maybe `id`, `source`,
-        `interest`, `features`; other keys go to `meta`. `.csv`: the same as columns, the features
-        as `f0`, `f1`, ... A folder: one answer per `.txt` file, or one picture per image file,
+        `.json`: a saved pool. `.txt`: one answer per line, paragraphs with blank lines between
+        them, or a list with bullets or numbers. `.jsonl`: strings, or objects with `text` or
+        `image`, and maybe `id`, `source`, `interest`, `features`; other keys go to `meta`.
+        `.csv`: the same as columns, the features as `f0`, `f1`, ...
+        A folder: one answer per `.txt` file, or one picture per image file,
         with a `.txt` file of the same name for what it shows.
     question : str, optional
         What the candidates answer; a saved pool has its own.
@@ -83,12 +90,13 @@ def read_pool(
     kind = "image" if images else "text"
     features, name = _features(rows, kind, embedder)
     normalise = "ball" if name is None else normalisation(features)
-    twins = _twins(candidates, features, kind)
-    meta = {"kind": kind, "near_duplicates": twins, "notes": notes}
+    twins, note = _twins(candidates, features, kind)
+    meta = {"kind": kind, "near_duplicates": twins, "notes": [*notes, *note]}
     return Pool(question or "", candidates, features, normalise=normalise, embedder=name, meta=meta)
 
 
-def _rows(path: Path) -> tuple[list[Row], list[str]]:
+def _rows(path: Path, *, pictures: bool = True) -> tuple[list[Row], list[str]]:
+    """Return the rows of a file or folder, and notes; without `pictures` no other file is read."""
     if path.is_dir():
         return _folder(path)
     if not path.exists():
@@ -99,7 +107,7 @@ def _rows(path: Path) -> tuple[list[Row], list[str]]:
         raise FileFormatError(
             f"{path}: cannot tell its form by its name; expected {suffixes}, or a folder"
         )
-    return list(reader(path)), []
+    return list(reader(path, pictures)), []
 
 
 def _folder(path: Path) -> tuple[list[Row], list[str]]:
@@ -169,41 +177,133 @@ def _features(
 
 def _twins(
     candidates: list[Candidate], features: NDArray[np.float64], kind: str
-) -> list[dict[str, Any]]:
-    texts = ["" if kind == "image" else candidate.text for candidate in candidates]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the pairs that are alike, and a note if there are more than are listed.
+
+    Copies are named once each, beside the first of them. The others are compared with each other
+    only, and not at all where there are too many.
+    """
+    first_of: dict[str, int] = {}
+    originals = [first_of.setdefault(_content(c, kind), i) for i, c in enumerate(candidates)]
+    copies = [Twins(first, i, 1.0) for i, first in enumerate(originals) if first != i]
+    distinct = list(first_of.values())
+    notes = []
+    pairs = []
+    if len(distinct) > MOST_COMPARED:
+        notes.append(
+            f"{len(distinct)} different candidates are too many to compare with each other (at "
+            f"most {MOST_COMPARED}); only equal ones are listed as near-duplicates"
+        )
+    else:
+        texts = ["" if kind == "image" else candidates[i].text for i in distinct]
+        nearest = MAX_COSINE[kind]
+        near = near_duplicates(texts, features[distinct], max_cosine=nearest, most=MOST_TWINS)
+        pairs = [Twins(distinct[t.first], distinct[t.second], t.similarity) for t in near]
+    twins = sorted([*copies, *pairs])
+    if len(pairs) >= MOST_TWINS or len(twins) > MOST_TWINS:
+        notes.append(f"there are more near-duplicates than the {MOST_TWINS} that are listed")
     names = [candidate.id or f"c{index}" for index, candidate in enumerate(candidates)]
-    return [
-        {"first": names[twins.first], "second": names[twins.second], "similarity": twins.similarity}
-        for twins in near_duplicates(texts, features, max_cosine=MAX_COSINE[kind])
+    rows = [
+        {"first": names[twin.first], "second": names[twin.second], "similarity": twin.similarity}
+        for twin in twins[:MOST_TWINS]
     ]
+    return rows, notes
 
 
-def _text_rows(path: Path) -> Iterator[Row]:
-    """Read a text file: paragraphs if a blank line divides any, else one candidate per line."""
-    lines = _decoded(path).splitlines()
-    while lines and not lines[-1].strip():
-        lines.pop()
-    filled = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
-    blank = filled and len(filled) < len(lines) - filled[0][0] + 1
-    previous = 0
-    block: list[str] = []
-    start = 0
-    for number, line in filled:
-        if block and (not blank or number > previous + 1):
-            yield _text_row(path, start, block)
-            block = []
-        start = start if block else number
-        block.append(line)
-        previous = number
-    if block:
-        yield _text_row(path, start, block)
+def _content(candidate: Candidate, kind: str) -> str:
+    return str(candidate.image) if kind == "image" else candidate.text
 
 
-def _text_row(path: Path, line: int, block: list[str]) -> Row:
-    return Row(Candidate(text=" ".join(block), source="given"), None, f"{path}, line {line}")
+def _text_rows(path: Path, _: bool) -> Iterator[Row]:
+    """Read a text file as `list_items` does."""
+    for line, text in list_items(_decoded(path)):
+        yield Row(Candidate(text=text, source="given"), None, f"{path}, line {line}")
 
 
-def _jsonl_rows(path: Path) -> Iterator[Row]:
+def list_items(text: str) -> list[tuple[int, str]]:
+    """Return the items of a list as somebody wrote it, each with the number of its first line.
+
+    Where lines have bullets or numbers, an item begins at each; the lines that follow it belong to
+    it, and what stands before the first is a heading if it ends with a colon. Otherwise an item is
+    a paragraph if a blank line divides any, else a line.
+    """
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
+    filled = [(number, line) for number, line in lines if line]
+    if not filled:
+        return []
+    marked = sum(bool(_MARK.match(line)) for _, line in filled)
+    items: list[tuple[int, list[str]]] = []
+    if marked > 1 and 2 * marked >= len(filled):
+        for number, line in filled:
+            bare = _MARK.sub("", line, count=1)
+            if bare != line or not items:
+                items.append((number, [bare]))
+            else:
+                items[-1][1].append(line)
+        if items[0][1][-1].endswith(":") and not _MARK.match(filled[0][1]):
+            items.pop(0)
+    else:
+        divided = filled[-1][0] - filled[0][0] + 1 > len(filled)
+        for number, line in filled:
+            goes_on = items and divided and number == items[-1][0] + len(items[-1][1])
+            if goes_on:
+                items[-1][1].append(line)
+            else:
+                items.append((number, [line]))
+    return [(number, " ".join(block)) for number, block in items if "".join(block)]
+
+
+def read_texts(path: str | Path) -> list[str]:
+    """Return the texts in a file that a stranger may have written: nothing else in it is used.
+
+    It is `.txt`, `.csv` or `.jsonl` as for `read_pool`, a `.csv` also without a heading if it has
+    one column; or `.json`: a saved pool, or an array of strings and objects with `text`. Raises as
+    `read_pool` does, and if it refers to pictures.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        texts = _json_texts(path)
+    elif suffix == ".csv" and (column := _only_column(path)) is not None:
+        texts = column
+    else:
+        texts = [row.candidate.text for row in _rows(path, pictures=False)[0]]
+    texts = [" ".join(text.split()) for text in texts]
+    if not any(texts):
+        raise FileFormatError(f"{path}: is empty; expected at least one candidate")
+    return list(filter(None, texts))
+
+
+def _json_texts(path: Path) -> list[str]:
+    try:
+        value = parse_json(_decoded(path))
+    except ValueError as error:
+        raise FileFormatError(f"{path}: is not JSON, or was cut short ({error})") from error
+    items = value.get("candidates") if isinstance(value, dict) else value
+    if not isinstance(items, list):
+        raise FileFormatError(f"{path}: expected an array of texts, or a saved pool")
+    texts = []
+    for number, item in enumerate(items, 1):
+        text = item.get("text") if isinstance(item, dict) else item
+        if not isinstance(text, str) or not text.strip():
+            raise FileFormatError(f"{path}, item {number}: expected a text; got {str(text)[:60]}")
+        texts.append(text)
+    return texts
+
+
+def _only_column(path: Path) -> list[str] | None:
+    """Return the cells of a CSV file of one column, without the heading `text`; else None."""
+    try:
+        rows = list(csv.reader(io.StringIO(_decoded(path), newline=""), strict=True))
+    except csv.Error as error:
+        raise FileFormatError(f"{path}: is not CSV ({error})") from error
+    if any(len(cells) > 1 for cells in rows):
+        return None
+    cells = [row[0] for row in rows if row]
+    return cells[1:] if cells and cells[0].strip().casefold() == "text" else cells
+
+
+def _jsonl_rows(path: Path, pictures: bool) -> Iterator[Row]:
     """Read JSON Lines: strings, or objects with `text` or `image`, and `features` if any."""
     # Not splitlines(): JSON strings may hold what that takes for the end of a line.
     for number, line in enumerate(_decoded(path).split("\n"), 1):
@@ -211,8 +311,8 @@ def _jsonl_rows(path: Path) -> Iterator[Row]:
             continue
         where = f"{path}, line {number}"
         try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            value = parse_json(line)
+        except ValueError as error:
             raise FileFormatError(f"{where}: is not JSON, or was cut short ({error})") from error
         if isinstance(value, str):
             value = {"text": value}
@@ -223,10 +323,10 @@ def _jsonl_rows(path: Path) -> Iterator[Row]:
             )
         features = value.pop("features", None)
         numbers = None if features is None else _numbers(features, where)
-        yield Row(_candidate(value, path, where), numbers, where)
+        yield Row(_candidate(value, path, where, pictures), numbers, where)
 
 
-def _csv_rows(path: Path) -> Iterator[Row]:
+def _csv_rows(path: Path, pictures: bool) -> Iterator[Row]:
     """Read CSV with a column `text` or `image`; features stand in columns `f0`, `f1`, ..."""
     reader = csv.reader(io.StringIO(_decoded(path), newline=""), strict=True)
     try:
@@ -244,9 +344,8 @@ def _csv_rows(path: Path) -> Iterator[Row]:
             row = dict(zip(columns, cells, strict=True))
             numbers = [row.pop(axis) for axis in axes]
             filled = {name: cell for name, cell in row.items() if cell.strip()}
-            yield Row(
-                _candidate(filled, path, where), _numbers(numbers, where) if axes else None, where
-            )
+            candidate = _candidate(filled, path, where, pictures)
+            yield Row(candidate, _numbers(numbers, where) if axes else None, where)
     except csv.Error as error:
         raise FileFormatError(f"{path}, line {reader.line_num}: is not CSV ({error})") from error
 
@@ -279,7 +378,7 @@ def _numbers(values: Any, where: str) -> list[float]:
     return numbers
 
 
-def _candidate(value: dict[str, Any], path: Path, where: str) -> Candidate:
+def _candidate(value: dict[str, Any], path: Path, where: str, pictures: bool) -> Candidate:
     for name in ("text", "image", "id", "source", "interest"):
         if name == "id" and isinstance(value.get(name), int):
             value = {**value, name: str(value[name])}
@@ -288,6 +387,8 @@ def _candidate(value: dict[str, Any], path: Path, where: str) -> Candidate:
     if not isinstance(value.get("meta", {}), dict):
         raise FileFormatError(f"{where}: meta must be an object; got {str(value['meta'])[:60]}")
     image = value.get("image")
+    if image and not pictures:
+        raise FileFormatError(f"{where}: names a picture; expected texts alone")
     if not (value.get("text") or "").strip() and not image:
         raise FileFormatError(f"{where}: expected a text or an image; both are missing or empty")
     if image:
@@ -300,13 +401,7 @@ def _candidate(value: dict[str, Any], path: Path, where: str) -> Candidate:
 
 
 def _decoded(path: Path) -> str:
-    """Return a file's text.
-
-    Raises
-    ------
-    FileFormatError
-        If it cannot be read, or is not UTF-8.
-    """
+    """Return a file's text, or raise `FileFormatError` if it cannot be read or is not UTF-8."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -325,7 +420,7 @@ def _decoded(path: Path) -> str:
     return text
 
 
-_READERS: dict[str, Callable[[Path], Iterator[Row]]] = {
+_READERS: dict[str, Callable[[Path, bool], Iterator[Row]]] = {
     ".txt": _text_rows,
     ".jsonl": _jsonl_rows,
     ".csv": _csv_rows,

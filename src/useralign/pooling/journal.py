@@ -8,10 +8,13 @@ replaying: the same requests are made in the same order, and those on file are a
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
+
+from filelock import FileLock, Timeout
 
 from useralign.errors import FileFormatError
 from useralign.files import write_atomically
@@ -20,22 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FORMAT = "useralign-draft/1"
+_POLL_SECONDS = 0.1
 
 
-class Journal:
+class DraftJournal:
     """An append-only record of replies, by key. Use it as a context manager.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file; made, with its folder, when it is not there.
-    header : mapping
-        What the draft is for. A file with another header is left alone.
-
-    Attributes
-    ----------
-    damaged : int
-        How many lines could not be read: the last one of a process that was killed, as a rule.
+    The header says what the draft is for: a file with another one is left alone. `damaged` counts
+    the lines that could not be read: the last one of a process that was killed, as a rule.
     """
 
     def __init__(self, path: str | Path, header: Mapping[str, Any]) -> None:
@@ -44,6 +39,9 @@ class Journal:
         self._header = {"format": FORMAT, **header}
         self._entries: dict[str, dict[str, Any]] = {}
         self._file: BinaryIO | None = None
+        # Not by the thread: a pool may be waited for in one and made in another.
+        lock = self.path.with_name(f".{self.path.name}.lock")
+        self._lock = FileLock(lock, thread_local=False)
 
     @property
     def images(self) -> Path:
@@ -53,7 +51,38 @@ class Journal:
     def __len__(self) -> int:
         return len(self._entries)
 
+    async def wait(self) -> None:
+        """Wait until no other run has the draft open, without holding up the event loop."""
+        while not self._take():
+            await asyncio.sleep(_POLL_SECONDS)
+
+    def _take(self) -> bool:
+        """Whether the draft is ours now; a process that ends lets go of it."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            return False
+        except OSError as error:
+            raise FileFormatError(
+                f"the draft {self.path} cannot be read and written ({error.strerror}); "
+                "give another path as draft="
+            ) from error
+        return True
+
     def __enter__(self) -> Self:
+        if not self._lock.is_locked and not self._take():
+            raise FileFormatError(
+                f"the draft {self.path} is being filled by another run; wait for it to end, or "
+                "give another path as draft="
+            )
+        try:
+            return self._open()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _open(self) -> Self:
         try:
             content = self.path.read_bytes() if self.path.exists() else b""
             if content:
@@ -75,8 +104,10 @@ class Journal:
         if self._file is not None:
             self._file.close()
             self._file = None
+        # Only who has the lock gets here: nobody else is filling it.
         if not self._entries and not self.damaged:
             self.path.unlink(missing_ok=True)
+        self._lock.release()
 
     def get(self, key: str) -> dict[str, Any] | None:
         """Return the entry of that key, if there is one."""

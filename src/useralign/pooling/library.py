@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from useralign import domains
-from useralign.errors import FileFormatError, OptionError
+from useralign.errors import FileFormatError, ModelError, OptionError
 from useralign.files import cache_dir
 from useralign.models import embedder_for
 from useralign.pool import Candidate, Pool
@@ -20,20 +23,18 @@ from useralign.pooling.recipe import question_key
 from useralign.pooling.select import embedded_by
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from useralign.domains import Question
     from useralign.models import Embedder, Generator
     from useralign.pooling.generate import Progress
     from useralign.pooling.recipe import Kind
 
+_RELATED = 0.4  # the cosine below which a question has nothing to do with another
+
 
 class Library:
-    """Generated pools in a folder, by question, recipe and model.
-
-    Parameters
-    ----------
-    folder : str or Path, optional
-        The folder `pools` in the cache when not given.
-    """
+    """Generated pools in a folder, by question, recipe and model; in the cache when not given."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self.folder = Path(folder) if folder else cache_dir("pools")
@@ -43,13 +44,8 @@ class Library:
     ) -> Pool | None:
         """Return the newest pool for a question, or None.
 
-        Parameters
-        ----------
-        question : str
-            Case, spaces and punctuation do not matter.
-        kind : {"text", "image"}
-        embedder : Embedder, optional
-            Embed the candidates anew if another one made the features.
+        Case, spaces and punctuation do not matter. With another embedder than made the features,
+        the candidates are embedded anew.
         """
         files = self.folder.glob(f"{question_key(question, kind)}-*.json")
         newest = sorted(files, key=lambda path: -path.stat().st_mtime)
@@ -59,10 +55,7 @@ class Library:
     def add(self, pool: Pool) -> Path:
         """Save a pool that `generate_pool` made, with its pictures, and return its file.
 
-        Raises
-        ------
-        OptionError
-            If the pool was not made by a recipe, so that it could not be found again.
+        One that was not made by a recipe could not be found again, and raises `OptionError`.
         """
         key = pool.meta.get("key")
         if not isinstance(key, str):
@@ -88,33 +81,16 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class PoolRequest:
-    """A question, and which pool is wanted for it.
-
-    Parameters
-    ----------
-    question : str
-    file : Path, optional
-        A pool that the person already has.
-    model : str, optional
-        A generator's name; a shipped or saved pool is used when none is named.
-    embedder : str, optional
-    size : int, optional
-    images : bool
-    fresh : bool
-        Generate a new pool even if there is one.
-    care : bool, optional
-        Let the model list ideas and weigh them before it writes: slower, more varied, and truer
-        to the question. When not given, a local model does and a service does not.
-    """
+    """A question, and which pool is wanted for it."""
 
     question: str
-    file: Path | None = None
-    model: str | None = None
+    file: Path | None = None  # a pool that the person already has
+    model: str | None = None  # when none is named, a shipped or saved pool is used
     embedder: str | None = None
     size: int | None = None
     images: bool = False
-    fresh: bool = False
-    care: bool | None = None
+    fresh: bool = False  # even if there is one
+    care: bool | None = None  # as for `default_recipe`
 
     @property
     def kind(self) -> Kind:
@@ -129,7 +105,9 @@ class PoolRequest:
 
 
 def find_pool(request: PoolRequest) -> tuple[Pool, Question | None] | None:
-    """Return the pool for a question if there is one: shipped, or generated before."""
+    """Return the pool for a question if there is one that will do: shipped, or generated before."""
+    if not request.accepts_existing:
+        return None
     shipped = domains.find_question(request.question)
     if shipped is not None and (shipped[0].kind == request.kind or not request.images):
         return shipped[1].pool(embedder=request.embedder), shipped[1]
@@ -138,18 +116,33 @@ def find_pool(request: PoolRequest) -> tuple[Pool, Question | None] | None:
     return None if pool is None else (pool, None)
 
 
+def nearest_shipped(question: str, most: int = 3) -> list[Question]:
+    """Return the shipped questions nearest in meaning to another, the nearest first.
+
+    Those that have nothing to do with it are left out.
+    """
+    try:
+        questions, rows = _shipped_questions()
+        row = embedder_for(None, "text").embed_texts([question])[0]
+    except ModelError:  # without an embedder there is nothing to go by
+        return []
+    likeness = rows @ (row / max(float(np.linalg.norm(row)), 1e-12))
+    order = np.argsort(-likeness, kind="stable")[:most]
+    return [questions[k] for k in order if likeness[k] >= _RELATED]
+
+
+@cache
+def _shipped_questions() -> tuple[list[Question], NDArray[np.float64]]:
+    """Return all shipped questions that people can be asked, and their directions."""
+    questions = [question for _, question in domains.shipped_questions()]
+    rows = embedder_for(None, "text").embed_texts([question.text for question in questions])
+    return questions, rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
 def generate_requested(
     request: PoolRequest, generator: Generator, progress: Progress | None = None
 ) -> Pool:
-    """Generate the pool that was requested, and add it to the library.
-
-    Parameters
-    ----------
-    request : PoolRequest
-    generator : Generator
-    progress : callable, optional
-        Called with an `Event` at every step.
-    """
+    """Generate the pool that was requested, and add it to the library."""
     recipe = default_recipe(generator, kind=request.kind, size=request.size, care=request.care)
     pool = generate_pool(request.question, generator, request.embedder, recipe, progress=progress)
     Library().add(pool)

@@ -12,15 +12,14 @@ import io
 import json
 import re
 import unicodedata
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from useralign.errors import ModelAnswerError
 
-LONGEST = 20_000
-"""Characters of a reply that are looked at; a model that runs away is not followed."""
-SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"})
-"""Names of picture files end with one of these."""
+LONGEST = 20_000  # characters of a reply that are looked at; who runs away is not followed
+SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"})  # of picture files
 
+_MOST_MARKS = 30
 _JSON_STARTS = 20
 _ITEM_LENGTH = 120
 _LIST_LENGTH = 200
@@ -76,12 +75,27 @@ _MAGIC = (
 def tidy(text: str) -> str:
     """Return the text without what cannot be shown or saved, and no longer than `LONGEST`."""
     plain = text[:LONGEST].replace("\r\n", "\n").replace("\r", "\n")
-    return unicodedata.normalize("NFC", _INVISIBLE.sub("", plain)).strip()
+    return _normalised("NFC", _INVISIBLE.sub("", plain)).strip()
+
+
+def _normalised(form: Literal["NFC", "NFKC"], text: str) -> str:
+    """Normalise a text, with no more marks on a letter than Unicode's stream-safe texts have.
+
+    The marks of a letter are sorted, which takes time in proportion to the square of their number.
+    """
+    if text.isascii():
+        return unicodedata.normalize(form, text)
+    characters, marks = [], 0
+    for character in text:
+        marks = marks + 1 if unicodedata.combining(character) else 0
+        if marks <= _MOST_MARKS:
+            characters.append(character)
+    return unicodedata.normalize(form, "".join(characters))
 
 
 def words(text: str) -> list[str]:
     """Return its words, without case, punctuation and typographic variants."""
-    return re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold())
+    return re.findall(r"\w+", _normalised("NFKC", text).casefold())
 
 
 def shingles(text: str, length: int = 3) -> frozenset[tuple[str, ...]]:
@@ -94,18 +108,7 @@ def shingles(text: str, length: int = 3) -> frozenset[tuple[str, ...]]:
 
 
 def sentences(text: str) -> tuple[list[str], str]:
-    """Split a text into complete sentences and what is left behind the last of them.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    complete : list of str
-    rest : str
-        Empty when the text ends with a sentence.
-    """
+    """Split a text into complete sentences, and what is left behind the last of them."""
     complete, start = [], 0
     for match in _END.finditer(text):
         end = match.end()
@@ -135,12 +138,7 @@ def content_words(text: str) -> frozenset[str]:
 class ParsedAnswer(NamedTuple):
     """An answer as it may be shown, and what is wrong with it, if anything.
 
-    Parameters
-    ----------
-    text : str
-    problem : str or None
-        `"empty"`, `"refusal"`, `"truncated"`, `"too short"`, `"echo"`, or None for an answer that
-        is usable.
+    The problem is `"empty"`, `"refusal"`, `"truncated"`, `"too short"` or `"echo"`.
     """
 
     text: str
@@ -148,21 +146,9 @@ class ParsedAnswer(NamedTuple):
 
 
 def parse_interests(reply: str) -> list[str]:
-    """Read the interests in a reply: the JSON asked for, half of it, or a list in prose.
+    """Read the interests in a reply, each once: the JSON asked for, half of it, or a list in prose.
 
-    Parameters
-    ----------
-    reply : str
-
-    Returns
-    -------
-    list of str
-        In the order given, each once.
-
-    Raises
-    ------
-    ModelAnswerError
-        If there is none.
+    Raises `ModelAnswerError` if there is none.
     """
     text = tidy(reply)
     interests: dict[str, str] = {}
@@ -233,11 +219,7 @@ def _clean_item(item: str) -> str:
 def parse_lines(reply: str, *, cut_off: bool = False) -> list[str]:
     """Read a list with an item on each line, with or without numbers and bullets.
 
-    Parameters
-    ----------
-    reply : str
-    cut_off : bool
-        Whether the model was stopped, so that the last line is not whole.
+    If the model was cut off, the last line is not whole.
     """
     lines = tidy(reply).splitlines()[: -1 if cut_off else None]
     plain = [line.replace('"', "") for line in lines[:_LIST_LENGTH]]
@@ -255,18 +237,8 @@ def parse_answer(
 ) -> ParsedAnswer:
     """Clean an answer and judge whether it can be a candidate.
 
-    Parameters
-    ----------
-    reply : str
-        What the model said.
-    question, prompt : str
-        What it was asked, to know an echo by.
-    finish : str
-        Why the model stopped; `"length"` when it was cut off.
-    limit : int, optional
-        Keep this many sentences.
-    least : int
-        How many words there must be.
+    An echo is known by the question and the prompt. The model was cut off if `finish` is
+    `"length"`. At most `limit` sentences are kept, and at least `least` words must be there.
     """
     text = _without_question(clean_answer(reply), question)
     if not words(text):

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-LONGEST_EXAMPLE = 600
-"""Characters of a liked or disliked answer, or of a remark, that a prompt repeats."""
-MENTIONED = 40
-"""How many of the other answers a prompt for a new one mentions."""
+LONGEST_EXAMPLE = 600  # characters of a liked or disliked answer, or of a remark, in a prompt
+MENTIONED = 40  # other answers that a prompt for a new one mentions
 _FIRST_WORDS = 8
 SYSTEM = (
     "You answer a person's question with one concrete suggestion that they can act on. The "
@@ -67,8 +65,8 @@ LISTED = (
     ("Where could my grandfather see old trains?", _TRAINS),
     ("How can I surprise my sister at her wedding?", _WEDDING),
 )
+# Words of these examples that show in a list that it was borrowed from them.
 TELLTALE = frozenset({"grandfather", "sister", "wedding"})
-"""Words of these examples that show in a list that it was borrowed from them."""
 TURNED = (
     (
         "Which film should I see on a long evening alone?",
@@ -121,15 +119,9 @@ def beginning(idea: str) -> str:
 
 
 def ideas(question: str, interest: str | None = None, mind: str = "") -> str:
-    """Return the prompt that asks for a list of short answers.
+    """Return the prompt that asks for a list of short answers, for an interest if there is one.
 
-    Parameters
-    ----------
-    question : str
-    interest : str, optional
-        Whom they are for.
-    mind : str
-        What is easily forgotten of the question, such as `"rainy, not sunny"`.
+    `mind` is what is easily forgotten of the question, such as `"rainy, not sunny"`.
     """
     lines = [unbiased(question)]
     if interest is not None:
@@ -140,16 +132,7 @@ def ideas(question: str, interest: str | None = None, mind: str = "") -> str:
 
 
 def interests(question: str, count: int, existing: Sequence[str] = ()) -> str:
-    """Return the prompt that asks for interests, as JSON.
-
-    Parameters
-    ----------
-    question : str
-    count : int
-        How many to ask for.
-    existing : sequence of str
-        Those already there, which are not to be repeated.
-    """
+    """Return the prompt that asks for so many interests, as JSON, beside those already there."""
     people = (
         f"Think of {count} people who ask this, as different from each other as you can. For "
         "each, describe in two to eight words the person, not the answer: the one interest, taste "
@@ -201,17 +184,8 @@ def grown_answer(
     """Return the prompt for one more answer, near what was liked.
 
     It does not speak of a person: a small model would speak of one, too. What stays the same from
-    one prompt to the next comes first, so that a local model need not read it again.
-
-    Parameters
-    ----------
-    question : str
-    liked, disliked : sequence of str
-        What the person chose, and what they turned down.
-    remarks : sequence of str
-        What they said in their own words.
-    others : sequence of str
-        The rest of the answers that are there; their first words are given.
+    one prompt to the next comes first, so that a local model need not read it again. Of the others
+    that are there the first words are given.
     """
     parts = [f"Question:\n{quoted(question)}"]
     if others:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from useralign.checks import whole
 from useralign.errors import OptionError
+from useralign.models import ImageRequest
 from useralign.pooling.parse import words
 from useralign.pooling.prompts import CONCISE, SYSTEM
 
@@ -159,12 +160,7 @@ class Recipe:
         """Return a recipe for small local models: one sentence that names one choice, and why.
 
         At temperature 0.5 a small model repeats itself; at 1.0 with a floor of `min_p` it varies
-        and still makes sense.
-
-        Parameters
-        ----------
-        **changes
-            Any of `Recipe`'s parameters.
+        and still makes sense. The changes are any of `Recipe`'s parameters.
         """
         settings: dict[str, Any] = {
             "temperature": 1.0,
@@ -203,6 +199,10 @@ class Recipe:
             return self.max_attempts
         return 3 * self.count + len(self.interests) * self.answers_per_interest
 
+    def image_request(self, prompt: str, seed: int) -> ImageRequest:
+        """Return the request for one picture."""
+        return ImageRequest(prompt, self.image_size, self.image_quality, seed)
+
     def identity(self) -> dict[str, Any]:
         """Return as plain data what makes it this recipe: all but the limits.
 
@@ -227,26 +227,17 @@ class CandidateSpec(NamedTuple):
 
 
 @dataclass
-class Group:
+class SourceGroup:
     """Candidates of one source, as many as its quota.
 
-    Specs are numbered in the order in which they are made, which depends on the replies alone. So
-    a replay of the replies makes the same specs, with the same ids and seeds.
-
-    Parameters
-    ----------
-    source : {"unbiased", "interest", "given"}
-    quota : int
-    interests : sequence of str or None
-        What to ask for; None asks for the question alone.
-    each : int, optional
-        How many to ask for of each interest at first; when not given, as many as the quota in all.
+    Specs are numbered in the order in which they are made, which depends on the replies alone. So a
+    replay of the replies makes the same specs, with the same ids and seeds.
     """
 
     source: Source
     quota: int
-    interests: Sequence[str | None] = (None,)
-    each: int | None = None
+    interests: Sequence[str | None] = (None,)  # what to ask for; None asks for the question alone
+    each: int | None = None  # how many of each interest at first; else the quota in all
     count: int = 0
 
     def first(self) -> list[CandidateSpec]:

@@ -10,17 +10,18 @@ import asyncio
 import time
 from collections import defaultdict
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from useralign.errors import ModelAnswerError
+from useralign.models.embedder import as_vectors
 from useralign.pool import Candidate, Pool
 from useralign.pooling.parse import shingles, words
 from useralign.pooling.recipe import MAX_COSINE, MAX_OVERLAP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,24 +32,14 @@ FEW_AXES = 16
 """With fewer features than this, equal directions do not mean equal candidates."""
 _COPIED = 0.4  # the share of its word triples, in one other candidate, from which a text is a copy
 _BLOCK = 512
+_CELLS = 2_000_000
 
 AnyEmbedder: TypeAlias = "str | Embedder | Callable[[list[str]], Any] | None"
 """A registered name, an embedder, a function of a list of items, or None for the default."""
 
 
 class Features:
-    """Features of candidates: each candidate is embedded once, and the time is measured.
-
-    Parameters
-    ----------
-    embedder : Embedder
-    kind : {"text", "image"}
-
-    Attributes
-    ----------
-    seconds : float
-        Time spent embedding.
-    """
+    """Features of candidates: each is embedded once, and `seconds` is the time that took."""
 
     def __init__(self, embedder: Embedder, kind: str) -> None:
         self.embedder = embedder
@@ -75,11 +66,7 @@ class Features:
         matrix = self._timed(
             self.embedder.embed_images if images else self.embedder.embed_texts, items
         )
-        if matrix.ndim != 2 or len(matrix) != len(items) or not np.isfinite(matrix).all():
-            raise ModelAnswerError(
-                f"the embedder {self.embedder.name} returned features of shape {matrix.shape} for "
-                f"{len(items)} candidates; expected one row of finite numbers each"
-            )
+        matrix = as_vectors(matrix, len(items), 0, self.embedder.name)
         self._rows.update(zip(items, matrix, strict=True))
 
     async def embed_in_thread(self, candidates: Sequence[Candidate]) -> None:
@@ -165,32 +152,28 @@ def near_duplicates(
     texts: Sequence[str],
     features: NDArray[np.float64] | None = None,
     *,
-    max_overlap: float = MAX_OVERLAP,
     max_cosine: float = MAX_COSINE["text"],
+    most: int | None = None,
 ) -> list[Twins]:
-    """Return all pairs of candidates that are alike.
+    """Return the pairs of candidates that are alike, by their indices; `most` are enough.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        Empty texts, such as those of pictures, are alike by their features only.
-    features : ndarray, shape (K, d), optional
-    max_overlap, max_cosine : float
-        From which on two candidates are alike.
-
-    Returns
-    -------
-    list of Twins
-        By their indices in the pool; the similarity is the larger of the two measures.
+    Empty texts, such as those of pictures, are alike by their features only, shape (K, d). The
+    similarity is the larger of the two measures.
     """
     similarities: dict[tuple[int, int], float] = defaultdict(float)
-    for pairs in (_by_words(texts, max_overlap), _by_features(features, max_cosine)):
-        for first, second, similarity in pairs:
+    for pairs in (_by_words(texts, MAX_OVERLAP), _by_features(features, max_cosine)):
+        for first, second, similarity in islice(pairs, most):
             similarities[first, second] = max(similarities[first, second], similarity)
-    return [Twins(i, j, round(s, 4)) for (i, j), s in sorted(similarities.items())]
+    twins = [Twins(i, j, round(s, 4)) for (i, j), s in sorted(similarities.items())]
+    return twins[:most]
 
 
-def _by_words(texts: Sequence[str], limit: float) -> list[tuple[int, int, float]]:
+def _block(count: int) -> int:
+    """Return how many rows are compared with all the others at once, in about the same memory."""
+    return max(1, min(_BLOCK, _CELLS // max(1, count)))
+
+
+def _by_words(texts: Sequence[str], limit: float) -> Iterator[tuple[int, int, float]]:
     """Compare all texts at once: the product of the incidence matrix with itself counts."""
     from scipy.sparse import csr_array  # noqa: PLC0415 - slow to load, and not needed to serve
 
@@ -201,34 +184,33 @@ def _by_words(texts: Sequence[str], limit: float) -> list[tuple[int, int, float]
             rows.append(row)
             columns.append(column_of.setdefault(shingle, len(column_of)))
     if not column_of:
-        return []
+        return
     shape = (len(texts), len(column_of))
     incidence = csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
     sizes: NDArray[np.float64] = np.asarray(incidence.sum(axis=1)).ravel()
-    pairs = []
-    for start in range(0, len(texts), _BLOCK):
-        shared = (incidence[start : start + _BLOCK] @ incidence.T).tocoo()
+    block = _block(len(texts))
+    for start in range(0, len(texts), block):
+        shared = (incidence[start : start + block] @ incidence.T).tocoo()
         first, second = shared.row + start, shared.col
         share = shared.data / (sizes[first] + sizes[second] - shared.data)
         alike = (share >= limit) & (first < second)
-        pairs += list(zip(first[alike], second[alike], share[alike], strict=True))
-    return [(int(i), int(j), float(s)) for i, j, s in pairs]
+        for i, j, s in zip(first[alike], second[alike], share[alike], strict=True):
+            yield int(i), int(j), float(s)
 
 
 def _by_features(
     features: NDArray[np.float64] | None, limit: float
-) -> list[tuple[int, int, float]]:
+) -> Iterator[tuple[int, int, float]]:
     if features is None or features.shape[1] < FEW_AXES:
-        return []
+        return
     norms = np.linalg.norm(features, axis=1, keepdims=True)
     unit = features / np.where(norms > 0, norms, 1.0)
-    pairs = []
-    for start in range(0, len(unit), _BLOCK):
-        cosines = unit[start : start + _BLOCK] @ unit.T
+    block = _block(len(unit))
+    for start in range(0, len(unit), block):
+        cosines = unit[start : start + block] @ unit.T
         for i, j in np.argwhere(cosines >= limit):
             if i + start < j:
-                pairs.append((int(i + start), int(j), min(1.0, float(cosines[i, j]))))
-    return pairs
+                yield int(i + start), int(j), min(1.0, float(cosines[i, j]))
 
 
 def twin_of(
@@ -240,30 +222,24 @@ def twin_of(
 ) -> Candidate | None:
     """Return the first of other candidates that a new one is too much like or copied from.
 
-    Parameters
-    ----------
-    candidate : Candidate
-    row : ndarray, shape (d,)
-    others : sequence of Candidate, length n
-    rows : ndarray, shape (n, d)
-    recipe : Recipe
-        Says what counts as alike.
+    The candidate has the features `row`, shape (d,), and the others `rows`, shape (n, d).
     """
     near = _cosines(row, rows) >= recipe.nearest
     for index, other in enumerate(others):
-        if recipe.kind == "image":
-            equal = candidate.meta.get("sha256") == other.meta.get("sha256", "")
-        else:
-            equal = same(candidate.text, other.text) or _copied(candidate.text, other.text)
-            equal = equal or overlap(candidate.text, other.text) >= recipe.max_overlap
+        equal = _identical(candidate, other, recipe.kind)
+        if recipe.kind == "text":
+            own, theirs = shingles(candidate.text), shingles(other.text)
+            copied = bool(own) and len(own & theirs) / len(own) >= _COPIED
+            equal = equal or copied or overlap(candidate.text, other.text) >= recipe.max_overlap
         if equal or near[index]:
             return other
     return None
 
 
-def _copied(text: str, other: str) -> bool:
-    own = shingles(text)
-    return bool(own) and len(own & shingles(other)) / len(own) >= _COPIED
+def _identical(candidate: Candidate, other: Candidate, kind: str) -> bool:
+    if kind == "image":
+        return bool(candidate.meta.get("sha256") == other.meta.get("sha256", ""))
+    return same(candidate.text, other.text)
 
 
 def _cosines(row: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -283,16 +259,8 @@ class _Likeness(NamedTuple):
 class Selection:
     """The candidates selected so far, and those set aside because they are like one of them.
 
-    Parameters
-    ----------
-    recipe : Recipe
-    features : Features
-
-    Attributes
-    ----------
-    candidates : list of Candidate
-    duplicates : list of dict
-        The pairs that are alike: the ids, the similarity, and whether the second is in the pool.
+    `duplicates` lists the pairs that are alike: the ids, the similarity, and whether the second is
+    in the pool.
     """
 
     def __init__(self, recipe: Recipe, features: Features) -> None:
@@ -303,13 +271,9 @@ class Selection:
         self._features = features
 
     async def offer(self, candidates: Sequence[Candidate], quota: int) -> list[Candidate]:
-        """Select those unlike all the selected ones, in order, and return those set aside.
+        """Select those unlike all the selected ones, in order; return those set aside.
 
-        Parameters
-        ----------
-        candidates : sequence of Candidate
-        quota : int
-            How many to select at most.
+        No more than the quota are selected.
         """
         if self._features.comparable:
             await self._features.embed_in_thread(candidates)
@@ -336,7 +300,7 @@ class Selection:
             ranked = [(self._likeness(spare), spare) for spare in self._spares]
             likeness, spare = min(ranked, key=lambda pair: pair[0].similarity)
             self._spares.remove(spare)
-            if likeness.twin is None or self._identical(spare, likeness.twin):
+            if likeness.twin is None or _identical(spare, likeness.twin, self._recipe.kind):
                 continue
             mark = {"near_duplicate_of": likeness.twin.id, "similarity": likeness.similarity}
             self.candidates.append(replace(spare, meta={**spare.meta, **mark}))
@@ -357,7 +321,7 @@ class Selection:
         return nearest
 
     def _compare(self, candidate: Candidate, other: Candidate) -> _Likeness:
-        if self._identical(candidate, other):
+        if _identical(candidate, other, self._recipe.kind):
             return _Likeness(1.0, alike=True, twin=other)
         # Pictures for the same interest have the same text, and may differ all the same.
         shared = overlap(candidate.text, other.text) if self._recipe.kind == "text" else 0.0
@@ -366,8 +330,3 @@ class Selection:
             near = cosine(self._features.of(candidate), self._features.of(other))
         alike = shared >= self._recipe.max_overlap or near >= self._recipe.nearest
         return _Likeness(round(max(shared, near), 4), alike=alike, twin=other)
-
-    def _identical(self, candidate: Candidate, other: Candidate) -> bool:
-        if self._recipe.kind == "image":
-            return bool(candidate.meta["sha256"] == other.meta["sha256"])
-        return same(candidate.text, other.text)
