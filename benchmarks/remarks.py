@@ -8,14 +8,13 @@ python -m benchmarks.remarks
 
 from __future__ import annotations
 
-from itertools import chain, islice
-
 import numpy as np
 
 import useralign as ua
+from benchmarks.course import course
 from useralign.domains import load
-from useralign.remarks import direction_of
 from useralign.users import UtilityUser
+from useralign.wishes import direction_of
 
 # The first ten of each decided which embedder reads remarks; the others were written afterwards.
 REMARKS = {
@@ -44,16 +43,13 @@ def hits(scores: np.ndarray, truth: np.ndarray) -> float:
     return float(np.mean((scores[i] > scores[j])[clear] == (truth[i] > truth[j])[clear]))
 
 
-def course(pool: ua.Pool, worth: np.ndarray, remark: str | None, seed: int) -> list[float]:
+def after(pool: ua.Pool, worth: np.ndarray, remark: str | None, seed: int) -> list[float]:
     """Return what share of the pool the answer is as good as, after 0, 2, 4 and 8 pairs."""
     session = ua.Session(pool, seed=seed)
     if remark is not None:
         session.remark(remark, direction_of(remark, pool))
     user = UtilityUser(lambda candidate: float(worth[candidate.index]))
-    shares = [
-        float(np.mean(worth <= worth[session.best.index]))
-        for _ in chain([None], islice(ua.simulate(session, user), 8))
-    ]
+    shares = course(session, user, most=8)
     return [shares[min(pairs, len(shares) - 1)] for pairs in (0, 2, 4, 8)]
 
 
@@ -81,7 +77,7 @@ def main() -> None:
     for axis, text, sign in (("spiciness", "less spicy", -1), ("veginess", "more vegetables", 1)):
         for remark in (None, text):
             rows = [
-                course(pool, sign * np.array([c.meta[axis] for c in pool]), remark, seed)
+                after(pool, sign * np.array([c.meta[axis] for c in pool]), remark, seed)
                 for seed in range(10)
                 for pool in pools
             ]

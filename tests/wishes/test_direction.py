@@ -1,4 +1,4 @@
-"""Remarks: how they are read, and whether they point where they should."""
+"""Remarks: whether they point where they should."""
 
 from __future__ import annotations
 
@@ -13,37 +13,10 @@ import useralign as ua
 from useralign.domains import load
 from useralign.errors import AnswerError, FeedbackError, ModelAnswerError, PoolError
 from useralign.models import Scripted, embedder_for
-from useralign.remarks import Wishes, direction_of, read, read_with_model, towards
+from useralign.wishes import Phrases, direction_of, read_with_model, towards
 
 MINILM = embedder_for("minilm").trouble() is None
 needs_minilm = pytest.mark.skipif(not MINILM, reason="its weights are not here")
-
-
-@pytest.mark.parametrize(
-    ("text", "more", "less"),
-    [
-        ("less spicy, please", [], ["spicy"]),
-        ("Not so hot!", [], ["hot"]),
-        ("this is too spicy for me", [], ["spicy"]),
-        ("I don\u2019t like it spicy", [], ["spicy"]),
-        ("without chicken or beef", [], ["chicken or beef"]),
-        ("more vegetables", ["vegetables"], []),
-        ("vegetarian", ["vegetarian"], []),
-        ("not enough vegetables", ["vegetables"], []),
-        ("it isn't spicy enough", ["spicy"], []),
-        ("too little salt", ["salt"], []),
-        ("less meat and cheese", [], ["meat", "cheese"]),
-        ("less meat and more greens", ["greens"], ["meat"]),
-        ("cheaper, but not pasta", ["cheaper"], ["pasta"]),
-        ("no meat, quick to make", ["quick"], ["meat"]),
-        ("fish instead of meat", ["fish"], ["meat"]),
-        ("not too heavy", [], ["heavy"]),
-        ("please", [], []),
-        ("", [], []),
-    ],
-)
-def test_the_rule_reads_more_and_less(text: str, more: list[str], less: list[str]) -> None:
-    assert read(text) == Wishes(tuple(more), tuple(less))
 
 
 @pytest.mark.parametrize("text", ["", "please", "!!!", "more, less"])
@@ -128,7 +101,7 @@ def test_a_model_reads_a_remark() -> None:
     pool, _ = dishes("wordllama")[0]
     model = Scripted(['Sure! ```json\n{"more": ["vegetables"], "less": ["chilli", "meat"]}\n```'])
     direction = direction_of("you know what I mean", pool, generator=model)
-    expected = towards(Wishes(("vegetables",), ("chilli", "meat")), pool)
+    expected = towards(Phrases(("vegetables",), ("chilli", "meat")), pool)
     np.testing.assert_allclose(direction, expected)
     assert '"remark": "you know what I mean"' in model.requests[0].prompt
 
@@ -137,7 +110,7 @@ def test_what_a_model_says_is_checked() -> None:
     good = '{"more": [], "less": ["salt"]}'
     for bad in ("no", "{}", '{"more": "salt", "less": []}', '{"more": [""], "less": []}'):
         wishes = asyncio.run(read_with_model(Scripted([bad, good]), "?", "hm"))
-        assert wishes == Wishes((), ("salt",))
+        assert wishes == Phrases((), ("salt",))
         with pytest.raises(ModelAnswerError, match="in 2 tries"):
             asyncio.run(read_with_model(Scripted([bad]), "?", "hm"))
 
@@ -149,7 +122,7 @@ def test_a_model_reads_a_remark_within_an_event_loop() -> None:
     async def remark() -> np.ndarray:
         return direction_of("hm", pool, generator=Scripted([reply]))
 
-    np.testing.assert_allclose(asyncio.run(remark()), towards(Wishes((), ("salt",)), pool))
+    np.testing.assert_allclose(asyncio.run(remark()), towards(Phrases((), ("salt",)), pool))
 
 
 def test_a_session_takes_a_remark_in_words() -> None:
@@ -159,7 +132,7 @@ def test_a_session_takes_a_remark_in_words() -> None:
     other.remark("no chilli", direction_of("no chilli", pool))
     assert session.to_dict() == other.to_dict()
     session.remark("hm", model=Scripted(['{"more": ["salt"], "less": []}']))
-    assert session.answers[-1].direction == tuple(towards(Wishes(("salt",), ()), pool).tolist())
+    assert session.answers[-1].direction == tuple(towards(Phrases(("salt",), ()), pool).tolist())
 
 
 def test_a_remark_in_words_that_cannot_be_read_changes_nothing() -> None:

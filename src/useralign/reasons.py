@@ -1,0 +1,262 @@
+"""Why a candidate was recommended: one sentence, from what the person chose and passed over.
+
+It names what the chosen share with the recommended one and those passed over lack: what can be
+wished for over the pool ("spicy", "meat"), interests, and words of the texts.
+Where there are none it says how often the candidate was chosen, or that it was never seen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from useralign.wishes.chips import chips
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from useralign.pool import Candidate, Pool
+    from useralign.session import Session
+
+    Terms = Mapping[int, Mapping[str, None]]  # by index of the candidate
+
+MOST_WORDS = 2  # of what was liked, and of what was passed over
+MOST_LEANINGS = 3  # the same of all that somebody answered
+LONGEST_PHRASE = 4  # words between commas that are one thing, such as "visible brush strokes"
+LONGEST_EXCERPT = 60  # characters
+_WORD = re.compile(r"[^\W\d_]+(?:[-'\u2019][^\W\d_]+)*")
+_COMMON = frozenset(
+    """
+    about above across after again against almost along already also always among another around
+    away back because been before behind being below best better between both bring call called
+    come comes could does done down each easy else enough even ever every everybody everyone
+    everything feel find finish first from full gets give gives good great half hand have here
+    home hours however into just keep kind know last less lets like little long look lots love
+    make makes many maybe more most much must need needs never next nice nothing often once only
+    onto other others over part perfect place plenty quite rather really right same serve several
+    should simple since small some someone something sort spend start still straight such sure
+    take takes than that their them then there these they thing things think this those though
+    through time together tonight took turn turns under until upon used using very want ways well
+    were what when where whether which while whole will with within without work works would year
+    years your yourself
+    """.split()  # noqa: SIM905 - as a text it can be read
+)
+
+
+def why(session: Session) -> str:
+    """Return one sentence on why `session.best` is recommended; never empty.
+
+    Parameters
+    ----------
+    session : Session
+
+    Examples
+    --------
+    >>> import useralign as ua
+    >>> from useralign.reasons import why
+    >>> pool = ua.Pool("Which?", ["plain", "hot", "sweet"], [[0, 0], [1, 0], [0, 1]])
+    >>> session = ua.Session(pool)
+    >>> why(session)
+    'Nothing was compared yet, so this is a guess.'
+    >>> session.tell(session.ask().first)
+    >>> why(session)
+    'You chose it over one other.'
+    """
+    if session.stop_reason == "indifferent":
+        return _on_indifference(session)
+    wins = [pair for answer in session.answers for pair in answer.wins]
+    said = _said(session)
+    if not wins and not said:
+        return _on_nothing(session)
+    best = session.best
+    chosen, passed, terms = _evidence(session)
+    reason = _in_words(best, chosen, passed, terms)
+    reason = reason or _in_numbers(best, wins, passed, session, terms)
+    return f"You said {said}, and {reason}." if said else f"You {reason}."
+
+
+def leanings(sessions: Iterable[Session]) -> str:
+    """Return what somebody's sessions say of their taste, in a few words; empty if nothing does.
+
+    Such as `likes spicy and quick; passes over fish; said “no nuts”`.
+    """
+    likes: Counter[str] = Counter()
+    dislikes: Counter[str] = Counter()
+    said: dict[str, None] = {}
+    for session in sessions:
+        _, passed, terms = _evidence(session)
+        winners = [answer.winner for answer in session.answers if answer.winner is not None]
+        likes += _counts([session.pool[k] for k in winners], terms)
+        dislikes += _counts(passed, terms)
+        said |= dict.fromkeys(f"“{_excerpt(wish.text)}”" for wish in session.wishes)
+    # Of a screen of four, three are passed over.
+    liked = [term for term, n in likes.most_common() if n >= 2 and 3 * n > dislikes[term]]
+    avoided = [term for term, n in dislikes.most_common() if n >= 3 and not likes[term]]
+    parts = [("likes", liked), ("passes over", avoided), ("said", list(said))]
+    return "; ".join(f"{verb} {_listed(terms)}" for verb, terms in parts if terms)
+
+
+def _listed(terms: Sequence[str]) -> str:
+    """Return the first few terms that do not repeat each other, as words."""
+    first: list[str] = []
+    for term in terms:
+        if len(first) < MOST_LEANINGS and not any(term in one or one in term for one in first):
+            first.append(term)
+    return " and ".join(filter(None, [", ".join(first[:-1]), first[-1]]))
+
+
+def _evidence(session: Session) -> tuple[list[Candidate], list[Candidate], Terms]:
+    """Return what was chosen, what was passed over, and what these and the best are like."""
+    best, wins = session.best, [pair for answer in session.answers for pair in answer.wins]
+    chosen = [session.pool[k] for k in dict.fromkeys(winner for winner, _ in wins)]
+    passed = [session.pool[k] for k in _passed(session, {c.index for c in chosen} | {best.index})]
+    labels = _labels(session.pool)
+    seen = (best, *chosen, *passed)
+    terms = {one.index: dict.fromkeys(labels[one.index]) | _terms(one) for one in seen}
+    return chosen, passed, terms
+
+
+def _on_nothing(session: Session) -> str:
+    if any(answer.counts for answer in session.answers):
+        return "You had no favourite among those you saw, so this is little more than a guess."
+    if getattr(session.method, "prior", None) is not None:
+        return "Nothing was compared yet; this goes by earlier answers."
+    return "Nothing was compared yet, so this is a guess."
+
+
+def _on_indifference(session: Session) -> str:
+    if all(answer.kind == "neither" for answer in session.answers if answer.counts):
+        return "None of those you saw would do, so this is little more than a guess."
+    return "You found them equally good, so this one is as good as any."
+
+
+def _said(session: Session) -> str:
+    """Return what the person said in words, the last two, quoted; or nothing."""
+    texts = [" ".join(answer.text.split()) for answer in session.answers if answer.text.strip()]
+    return " and ".join([f"“{_excerpt(text)}”" for text in dict.fromkeys(texts)][-MOST_WORDS:])
+
+
+def _passed(session: Session, liked: set[int]) -> list[int]:
+    """Return what was seen and never chosen, each once; not what was called equal or skipped."""
+    seen: dict[int, None] = {}
+    for answer in session.answers:
+        if answer.kind == "neither":
+            seen |= dict.fromkeys(answer.candidates)
+        seen |= dict.fromkeys(loser for _, loser in answer.wins)
+    return [k for k in seen if k not in liked]
+
+
+def _labels(pool: Pool) -> dict[int, list[str]]:
+    """Return for candidates, by index, what can be wished for of them or left out with them."""
+    labels: dict[int, list[str]] = defaultdict(list)
+    for chip in chips(pool):
+        for index in chip.favoured:
+            labels[index].append(chip.text.lower())
+        if chip.text.startswith("no "):
+            for index in chip.hidden:
+                labels[index].append(chip.text.removeprefix("no "))
+    return labels
+
+
+def _in_words(
+    best: Candidate, chosen: Sequence[Candidate], passed: Sequence[Candidate], terms: Terms
+) -> str:
+    """Return what the chosen have in common with the best, and the passed over lack; or nothing."""
+    likes = _counts(chosen, terms)
+    dislikes = _counts(passed, terms)
+    own = _counts([best], terms)
+
+    def appeal(term: str) -> float:
+        return likes[term] / (len(chosen) + 1) - dislikes[term] / (len(passed) + 1)
+
+    shared = [term for term in own if likes[term] >= 2 and appeal(term) > 1e-9]
+    if not shared:
+        return ""
+    avoided = _avoided(dislikes, likes | own)
+    what = "pictures" if best.is_picture else "answers"
+    return f"chose {what} with {_top(shared, appeal, (*chosen, *passed), terms)}" + (
+        f", and passed over {_top(avoided, dislikes.__getitem__, passed, terms)}" if avoided else ""
+    )
+
+
+def _in_numbers(
+    best: Candidate,
+    wins: Sequence[tuple[int, int]],
+    passed: Sequence[Candidate],
+    session: Session,
+    terms: Terms,
+) -> str:
+    """Return how often the best was chosen, or what it is like."""
+    losers = {loser for winner, loser in wins if winner == best.index}
+    if losers:
+        others = "one other" if len(losers) == 1 else f"{len(losers)} others"
+        if best.interest:
+            return f"chose it, which is for “{_excerpt(best.interest)}”, over {others}"
+        dislikes = _counts(passed, terms)
+        avoided = _avoided(dislikes, _counts([best], terms))
+        return f"chose it over {others}" + (
+            f", such as those with {_top(avoided, dislikes.__getitem__, passed, terms)}"
+            if avoided
+            else ""
+        )
+    seen = any(best.index in answer.candidates for answer in session.answers)
+    if not wins:
+        return "this fits that best" if seen else "this, which you have not seen yet, fits that"
+    last = session.pool[wins[-1][0]]
+    like = (
+        f"is like “{_excerpt(last.text)}”, which you chose" if last.text else "is like your choice"
+    )
+    return f"may like it: it {like}" if seen else f"have not seen it yet: it {like}"
+
+
+def _avoided(dislikes: Counter[str], likes: Counter[str]) -> list[str]:
+    """Return what at least two of those passed over share, and nothing that was liked has."""
+    return [term for term, count in dislikes.items() if count >= 2 and not likes[term]]
+
+
+def _counts(candidates: Iterable[Candidate], terms: Terms) -> Counter[str]:
+    return Counter(term for candidate in candidates for term in terms[candidate.index])
+
+
+def _terms(candidate: Candidate) -> dict[str, None]:
+    """Return what a text says of its candidate, each once: interest, short phrases, words."""
+    terms: dict[str, None] = {}
+    if candidate.interest:
+        terms[" ".join(candidate.interest.lower().split())] = None
+    for phrase in re.split(r"[,;:.!?()\n]+", candidate.text.lower()):
+        words = _WORD.findall(phrase)
+        while words and (len(words[0]) <= 3 or words[0] in _COMMON):
+            words = words[1:]  # "with much space around" is about space around
+        if 1 < len(words) <= LONGEST_PHRASE:
+            terms[" ".join(words)] = None
+        terms |= dict.fromkeys(w for w in words if len(w) > 3 and w not in _COMMON)
+    return terms
+
+
+def _top(
+    options: Sequence[str],
+    worth: Callable[[str], float],
+    candidates: Sequence[Candidate],
+    terms: Terms,
+) -> str:
+    """Return the terms that are worth most, as words; of those that say the same, the first."""
+    best: dict[str, frozenset[int]] = {}
+    for term in sorted(options, key=lambda t: (-round(worth(t), 6), -len(t), t)):
+        holders = frozenset(c.index for c in candidates if term in terms[c.index])
+        repeats = any(term in other or other in term for other in best) or holders in best.values()
+        if len(best) < MOST_WORDS and not repeats:
+            best[term] = holders
+    texts = " ".join(candidate.text for candidate in candidates)
+    return " and ".join(f"“{_as_written(term, texts)}”" for term in best)
+
+
+def _as_written(term: str, texts: str) -> str:
+    """Return a term with a capital if it has one in the middle of a sentence: a name."""
+    name = re.search(rf"[^\s.!?:]\s+({re.escape(term)})\b", texts, re.IGNORECASE)
+    return term if name is None else name[1]
+
+
+def _excerpt(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_EXCERPT else line[:LONGEST_EXCERPT].rsplit(" ", 1)[0] + " …"
