@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from threading import Event, Semaphore
 
 import numpy as np
 import pytest
 from sqlalchemy import insert, select
 
 from useralign import Candidate, Pool
+from useralign.memory import Memory, fit, from_store
 from useralign.memory.from_store import memory_for, memory_of
+from useralign.memory.past import PastSession
+from useralign.methods.frugal import Prior
 from useralign.store import Interactions, Store, UserResponse, open_store
 from useralign.store.schema import participants, sessions, studies
 
@@ -195,3 +199,40 @@ def test_what_is_added_may_lag_and_what_is_gone_may_not(store: Store, answered: 
     again = open_again(store)
     assert after == memory_for(again, ME, pool_of(1))
     again.close()
+
+
+def test_learning_goes_on_behind_a_request(
+    store: Store, answered: Answering, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go_on, began = Event(), Semaphore(0)
+
+    def slow(sessions: Iterable[PastSession]) -> Memory:
+        began.release()
+        may_go_on.wait(60)
+        return fit(sessions)
+
+    monkeypatch.setattr(from_store, "fit", slow)
+    for owner in (OTHER, THIRD):
+        answered(owner, pool_of(1))
+        allow(store, owner, share=True)
+
+    def now() -> Prior | None:
+        return memory_for(store, ME, pool_of(1), patience=0.0)
+
+    assert [now() for _ in range(3)] == [None] * 3
+    assert began.acquire(timeout=60)
+    assert not began.acquire(blocking=False)  # once, however many ask
+    may_go_on.set()
+    prior = memory_for(store, ME, pool_of(1))
+    assert now() == prior is not None
+    may_go_on.clear()
+    answered("late", pool_of(2))
+    allow(store, "late", share=True)
+    assert now() == prior  # the old one meanwhile
+    assert began.acquire(timeout=60)
+    store.persons.forget(OTHER)
+    assert now() is None  # nothing of theirs, meanwhile none
+    may_go_on.set()
+    only_third = memory_for(store, ME, pool_of(1))
+    assert only_third not in (None, prior)
+    assert now() == only_third

@@ -120,7 +120,18 @@ def test_a_damaged_file_is_told_apart(tmp_path: Path) -> None:
         open_store(f"sqlite:///{path}")
 
 
-def test_a_wrong_address_is_told_without_its_password() -> None:
-    with pytest.raises(OptionError) as told:
-        open_store("mysql://somebody:hunter2@host/name")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://somebody:hunter2@host/name",
+        "mysql://somebody:a/hunter2@host/name",
+        "postgresql://somebody:a@hunter2@host/name",
+        "postgresql://somebody:hunter2@host:port/name",
+        "postgresql://somebody:a/hunter2@127.0.0.1:1/name",
+        "postgresql://somebody@127.0.0.1:1/name?password=hunter2&connect_timeout=2",
+    ],
+)
+def test_no_message_has_a_password(url: str) -> None:
+    with pytest.raises((OptionError, StoreError)) as told:
+        open_store(url)
     assert "hunter2" not in str(told.value)

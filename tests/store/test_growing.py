@@ -224,5 +224,5 @@ def test_pictures(live: Interactions, store: Store, tmp_path: Path) -> None:
     screen = grow(live, screen, kept.extended([picture(4), picture(5)], rows[4:]))
     session = live.session(screen.session_id, ME)
     assert all(c.image is None for c in session.pool)
-    shades = [store.media.get(c.meta["media"]).id for c in session.pool]
+    shades = [store.media.get(c.meta["media"], ME).id for c in session.pool]
     assert len(set(shades)) == 6

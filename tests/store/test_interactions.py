@@ -87,8 +87,8 @@ def test_twenty_at_once(live: Interactions, screen: Screen, store: Store) -> Non
 def test_two_different_at_once(live: Interactions, screen: Screen, store: Store) -> None:
     def click(position: int) -> Screen | None:
         try:
-            told = UserResponse("choice", position=position % 2)
-            return live.answer(screen.session_id, ME, 0, told)
+            response = UserResponse("choice", position=position % 2)
+            return live.answer(screen.session_id, ME, 0, response)
         except ConflictError:
             return None
 
@@ -108,7 +108,7 @@ def test_somebody_elses(live: Interactions, screen: Screen) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "error"),
+    ("response", "error"),
     [
         (UserResponse("choice"), AnswerError),
         (UserResponse("choice", position=2), AnswerError),
@@ -118,16 +118,16 @@ def test_somebody_elses(live: Interactions, screen: Screen) -> None:
     ],
 )
 def test_what_does_not_fit_changes_nothing(
-    told: UserResponse, error: type[Exception], live: Interactions, screen: Screen, store: Store
+    response: UserResponse, error: type[Exception], live: Interactions, screen: Screen, store: Store
 ) -> None:
     with pytest.raises(error):
-        live.answer(screen.session_id, ME, 0, told)
+        live.answer(screen.session_id, ME, 0, response)
     assert live.screen(screen.session_id, ME) == screen
     assert count(store, steps) == 1
 
 
 def test_every_kind_of_answer_is_replayed(live: Interactions, screen: Screen) -> None:
-    for told in (
+    for response in (
         UserResponse("choice", position=1),
         UserResponse("equal"),
         UserResponse("skip"),
@@ -138,7 +138,7 @@ def test_every_kind_of_answer_is_replayed(live: Interactions, screen: Screen) ->
         UserResponse("undo"),
         UserResponse("choice", position=0),
     ):
-        screen = live.answer(screen.session_id, ME, screen.step, told)
+        screen = live.answer(screen.session_id, ME, screen.step, response)
     kinds = [answer.kind for answer in live.session(screen.session_id, ME).answers]
     assert kinds == ["choice", "equal", "skip", "ranking", "choice"]
 
@@ -220,3 +220,12 @@ def test_forgetting(live: Interactions, screen: Screen, store: Store) -> None:
     left(live, screen)
     live.forget(screen.session_id, ME)
     assert count(store, sessions) == count(store, steps) == 0
+
+
+def test_a_session_that_is_deleted_in_the_middle_of_a_request(
+    live: Interactions, screen: Screen
+) -> None:
+    stored = live.open(screen.session_id, ME)
+    live.forget(screen.session_id, ME)
+    with pytest.raises(NotFoundError):
+        stored.answer(0, UserResponse("choice", position=0))

@@ -3,6 +3,7 @@
 from useralign.memory.learning import fit
 from useralign.memory.memory import Memory, Population, describe, summary
 from useralign.memory.past import PastSession, past_sessions
+from useralign.memory.saved import saved_screens
 
 __all__ = [
     "Memory",
@@ -11,5 +12,6 @@ __all__ = [
     "describe",
     "fit",
     "past_sessions",
+    "saved_screens",
     "summary",
 ]

@@ -3,13 +3,16 @@
 Somebody's own sessions count if they allow `remember`; other people's if those allow `share`.
 Nobody who takes part in a study is ever remembered. What was learnt from other people is cached
 in this process alone. It may lag behind what was added, never behind what was taken away: when
-one of its sessions is gone, or its owner no longer shares, it is learnt anew.
+one of its sessions is gone, or its owner no longer shares, it is learnt anew. That takes seconds
+with a thousand sessions, so that who has no patience goes on with the old one if nothing was taken
+away, else with none, while it is learnt in the background.
 """
 
 from __future__ import annotations
 
+import logging
 import zlib
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary, proxy
 
@@ -21,18 +24,20 @@ from useralign.memory.past import PastSession
 from useralign.store import memory as records
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from useralign.memory.memory import Population
     from useralign.methods.frugal.prior import Prior
     from useralign.pool import Pool
     from useralign.store import Store
 
+_log = logging.getLogger(__name__)
 MOST_SESSIONS = 1000  # the newest of other people's
 MOST_OWN = 50
 LAG = 0.2  # learn anew when so large a share was added or has changed
 BUCKETS = 5
 
+Key = tuple[object, ...]  # what is learnt together: the features' space, and who is left out
 Version = tuple[str, int]  # a session and how many of its steps are answered
 
 
@@ -55,30 +60,28 @@ class StoreMemory:
 
     def __init__(self, store: Store) -> None:
         self._store: Store = proxy(store)
-        self._lock = Lock()
+        self._lock, self._starting = Lock(), Lock()
+        self._learning: set[Key] = set()
         self._shared: dict[Version, OwnedSession] = {}
-        self._learnt: dict[tuple[object, ...], tuple[dict[str, int], Population | None]] = {}
+        self._learnt: dict[Key, tuple[dict[str, int], Population | None]] = {}
+        self._examined: dict[Key, Mapping[str, int]] = {}  # what there was when it was last learnt
 
     def own(self, owner: str) -> Memory:
         """Return somebody's own earlier sessions, if they want them remembered."""
         return Memory(tuple(one.past for one in self._own(owner) if len(one.past)))
 
     def prior(
-        self, owner: str, pool: Pool, *, others: bool = True, grows: bool = False
+        self,
+        owner: str,
+        pool: Pool,
+        *,
+        others: bool = True,
+        grows: bool = False,
+        patience: float | None = None,
     ) -> Prior | None:
-        """Return what is to be expected of somebody over a pool; None if nothing is known.
-
-        Parameters
-        ----------
-        owner : str
-        pool : Pool
-        others : bool
-            Whether to make use of what other people share.
-        grows : bool
-            Whether more candidates may join the pool.
-        """
+        """Return what is to be expected of somebody over a pool; see `memory_for`."""
         own = self._comparable(self._own(owner), pool)
-        population = self._population(owner, pool) if others else None
+        population = self._population(owner, pool, patience) if others else None
         populations = () if population is None else (population,)
         return Memory(own, populations).prior_for(pool, grows=grows)
 
@@ -86,36 +89,66 @@ class StoreMemory:
         if not self._store.persons.get(owner).remember:
             return []
         versions = records.own_sessions(self._store, owner, MOST_OWN)
-        return [one for session in reversed(versions) if (one := self._read(session))]
+        sessions = self._read(versions)
+        return [sessions[name] for name in reversed(versions) if name in sessions]
 
-    def _population(self, owner: str, pool: Pool) -> Population | None:
-        """Return what others share, learnt without this person."""
+    def _population(self, owner: str, pool: Pool, patience: float | None) -> Population | None:
+        """Return what others share, learnt without this person, and from nobody who is gone."""
+        # Twice as many as are used, to tell what is gone from what is merely old.
+        present = records.shared_sessions(self._store, 2 * MOST_SESSIONS)
+        if not present:
+            return None
         bucket = _bucket(owner) if self._store.persons.get(owner).share else None
+        key = pool.embedder, pool.dimension, None if pool.embedder else pool.fingerprint, bucket
+        if self._examined.get(key) != present:
+            self._learn_within(patience, key, pool, present)
+        used, population = self._learnt.get(key, ({}, None))
+        return population if used.keys() <= present.keys() else None
+
+    def _learn_within(
+        self, patience: float | None, key: Key, pool: Pool, present: Mapping[str, int]
+    ) -> None:
+        """Learn; after so many seconds go on learning in the background. None: until it is done."""
+        if patience is None:
+            self._learn(key, pool, present)
+            return
+        with self._starting:
+            if key in self._learning:  # whoever began waits for it, nobody else does
+                return
+            self._learning.add(key)
+        behind = Thread(target=self._learn_behind, args=(key, pool, present), daemon=True)
+        behind.start()
+        behind.join(patience)
+
+    def _learn_behind(self, key: Key, pool: Pool, present: Mapping[str, int]) -> None:
+        try:
+            self._learn(key, pool, present)
+        except Exception as error:  # noqa: BLE001 - the database may be closed or away; it is tried again
+            _log.warning("nothing was learnt from shared sessions: %s", type(error).__name__)
+        finally:
+            self._learning.discard(key)
+
+    def _learn(self, key: Key, pool: Pool, present: Mapping[str, int]) -> None:
+        """Learn anew if one is gone or much was added; one after another, for it takes long."""
         with self._lock:
-            # Twice as many as are used, to tell what is gone from what is merely old.
-            present = records.shared_sessions(self._store, 2 * MOST_SESSIONS)
+            newest = list(present.items())[:MOST_SESSIONS]
+            added = self._read([version[0] for version in newest if version not in self._shared])
             self._shared = {
                 version: one
-                for version in list(present.items())[:MOST_SESSIONS]
-                if (one := self._shared.get(version) or self._read(version[0]))
+                for version in newest
+                if (one := self._shared.get(version) or added.get(version[0]))
             }
-            return self._fitted(pool, bucket, present)
-
-    def _fitted(
-        self, pool: Pool, bucket: int | None, present: Mapping[str, int]
-    ) -> Population | None:
-        usable = {
-            version: one.past
-            for version, one in self._shared.items()
-            if _bucket(one.owner) != bucket and self._comparable([one], pool)
-        }
-        key = pool.embedder, pool.dimension, None if pool.embedder else pool.fingerprint, bucket
-        before, population = self._learnt.get(key, ({}, None))
-        if not before.keys() <= present.keys() or _much_added(before, dict(usable.keys())):
-            populations = fit(reversed(usable.values())).populations
-            population = populations[0] if populations else None
-            self._learnt[key] = dict(usable.keys()), population
-        return population
+            usable = {
+                version: one.past
+                for version, one in self._shared.items()
+                if _bucket(one.owner) != key[-1] and self._comparable([one], pool)
+            }
+            before, _ = self._learnt.get(key, ({}, None))
+            if not before.keys() <= present.keys() or _much_added(before, dict(usable.keys())):
+                populations = fit(reversed(usable.values())).populations
+                population = populations[0] if populations else None
+                self._learnt[key] = dict(usable.keys()), population
+            self._examined[key] = present
 
     @staticmethod
     def _comparable(sessions: list[OwnedSession], pool: Pool) -> tuple[PastSession, ...]:
@@ -128,11 +161,12 @@ class StoreMemory:
             and (pool.embedder is not None or one.fingerprint == pool.fingerprint)
         )
 
-    def _read(self, session_id: str) -> OwnedSession | None:
-        """Return a session as it is remembered; None if it is gone or cannot be read."""
-        record = records.session_answers(self._store, session_id)
-        if record is None:
-            return None
+    def _read(self, session_ids: Collection[str]) -> dict[str, OwnedSession]:
+        """Return sessions as they are remembered; not those that are gone or cannot be read."""
+        answers = records.session_answers(self._store, session_ids)
+        return {name: one for name, record in answers.items() if (one := self._parse(record))}
+
+    def _parse(self, record: records.SessionAnswers) -> OwnedSession | None:
         try:
             pool = self._store.pools.of_session(record.pool_id)
             answers = [read_answer(answer, *pool.features.shape) for answer in record.answers]
@@ -151,7 +185,13 @@ def _memory(store: Store) -> StoreMemory:
 
 
 def memory_for(
-    store: Store, owner: str, pool: Pool, *, others: bool = True, grows: bool = False
+    store: Store,
+    owner: str,
+    pool: Pool,
+    *,
+    others: bool = True,
+    grows: bool = False,
+    patience: float | None = None,
 ) -> Prior | None:
     """Return what is to be expected of somebody over a pool; None if nothing is known.
 
@@ -164,8 +204,11 @@ def memory_for(
         Whether to make use of what other people share.
     grows : bool
         Whether more candidates may join the pool: then nothing is said of single ones.
+    patience : float, optional
+        Seconds to wait for what is to be learnt from others; None waits until it is done.
     """
-    return _memory(store).prior(owner, pool, others=others, grows=grows)
+    memory = _memory(store)
+    return memory.prior(owner, pool, others=others, grows=grows, patience=patience)
 
 
 def memory_of(store: Store, owner: str) -> Memory:

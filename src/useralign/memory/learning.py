@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -35,7 +35,14 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
-WEIGHTS = (1.0, 0.15, 0.05)  # how far the covariance may be drawn to a multiple of the identity
+Common = Literal["nothing", "popularity", "all"]
+# What people may have in common, and how far the covariance is drawn to a multiple of the identity.
+FORMS: tuple[tuple[Common, float], ...] = (
+    ("popularity", 1.0),
+    ("all", 1.0),
+    ("all", 0.15),
+    ("all", 0.05),
+)
 FOLDS = 3
 FEW = 6  # with fewer people, nobody is left out, and tastes vary alike in all directions
 CARRIES = (0.0, 0.3, 0.5, 0.7, 0.85, 0.95)
@@ -82,9 +89,11 @@ def _by_person(pasts: Iterable[PastSession]) -> list[list[PastSession]]:
 def _population(people: Sequence[Sequence[PastSession]], embedder: str | None) -> Population:
     keys = recurring(people)
     everybody = observe(people, keys)
-    weight, gain = _best_weight(everybody)
-    belief = learn(everybody, weight)
-    population = Population(
+    (common, weight), gain = _best_form(everybody)
+    if gain is not None and gain <= 0:  # not proven: what many like, shrunk to what is certain
+        common, weight = "popularity", 1.0
+    belief = learn(everybody, weight, common=common)
+    return Population(
         embedder,
         replace(belief, carry=_best_carry(people, belief)),
         tuple(keys),
@@ -93,24 +102,24 @@ def _population(people: Sequence[Sequence[PastSession]], embedder: str | None) -
         sum(len(past) for pasts in people for past in pasts),
         gain,
     )
-    return population if gain is None or gain > 0 else population.idle()
 
 
-def _best_weight(everybody: Observations) -> tuple[float, float | None]:
-    """Return the weight under which people who were left out are most probable, and the gain."""
+def _best_form(everybody: Observations) -> tuple[tuple[Common, float], float | None]:
+    """Return the form under which people who were left out are most probable, and the gain."""
     count = len(everybody)
     if count < FEW:
-        return 1.0, None
-    scores = dict.fromkeys(WEIGHTS, 0.0)
+        return ("all", 1.0), None
+    scores = dict.fromkeys(FORMS, 0.0)
     without = 0.0
     for fold in range(FOLDS):
         out = np.arange(count) % FOLDS == fold
         rest = everybody.subset(np.flatnonzero(~out))
         held_out = everybody.subset(np.flatnonzero(out))
-        without += _score(learn(rest, 1.0, common=False, rounds=_ROUNDS_TO_COMPARE), held_out)
-        for weight in WEIGHTS:
-            scores[weight] += _score(learn(rest, weight, rounds=_ROUNDS_TO_COMPARE), held_out)
-    best = max(WEIGHTS, key=scores.__getitem__)
+        without += _score(learn(rest, 1.0, common="nothing", rounds=_ROUNDS_TO_COMPARE), held_out)
+        for common, weight in FORMS:
+            belief = learn(rest, weight, common=common, rounds=_ROUNDS_TO_COMPARE)
+            scores[common, weight] += _score(belief, held_out)
+    best = max(FORMS, key=scores.__getitem__)
     return best, (scores[best] - without) / everybody.count
 
 
@@ -129,7 +138,7 @@ def _score(belief: Belief, observations: Observations) -> float:
 
 
 def learn(
-    observations: Observations, weight: float, *, common: bool = True, rounds: int = ROUNDS
+    observations: Observations, weight: float, *, common: Common = "all", rounds: int = ROUNDS
 ) -> Belief:
     """Fit a belief about somebody new to what people answered.
 
@@ -138,19 +147,20 @@ def learn(
     observations : Observations
     weight : float
         How far the covariance is drawn towards a multiple of the identity; 1 is all the way.
-    common : bool
-        Whether people have anything in common, a mean or popular candidates.
+    common : str
+        What people have in common: `"nothing"`; `"popularity"`, candidates that many like,
+        whatever their features; or `"all"`, a mean taste besides.
     rounds : int
 
     Returns
     -------
     Belief
-        The uncertainty of the mean is in its covariance.
+        The uncertainty of the mean is in its covariance, that of the popularity in `own`.
     """
     dimension = observations.rows.shape[2]
     belief = Belief.blank(dimension, len(observations.keys))
     ridges = 0.25 * belief.floor, 0.25 * belief.own
-    doubt = np.zeros((dimension, dimension))
+    doubt, vague = np.zeros((dimension, dimension)), 0.0
     start, score = None, -np.inf
     for _ in range(rounds):
         sites = belief.posterior(observations, start)
@@ -159,13 +169,16 @@ def learn(
         if abs(score - before) < _ENOUGH * observations.count:
             break
         wider = _covariance(observations, sites, belief, weight)
-        if common:
-            mean, popularity, doubt, ridges = _means(observations, sites, belief, ridges)
+        if common != "nothing":
+            taste = common == "all"
+            mean, popularity, inverse, ridges = _means(observations, sites, belief, ridges, taste)
             wider = replace(wider, mean=mean, popularity=popularity)
+            doubt = inverse[:dimension, :dimension]
+            vague = float(np.diag(inverse)[dimension:].mean()) if len(popularity) else 0.0
         belief = wider
     full = belief.spread(np.eye(dimension)) + doubt
     floor, factor = condensed(full, _rank(observations) + 2)
-    return replace(belief, floor=floor, factor=factor)
+    return replace(belief, floor=floor, factor=factor, own=belief.own + vague)
 
 
 def _rank(observations: Observations) -> int:
@@ -200,9 +213,16 @@ def _shared(kinship: Array, session: Indices) -> Array:
 
 
 def _means(
-    observations: Observations, sites: Sites, belief: Belief, ridges: tuple[float, float]
+    observations: Observations,
+    sites: Sites,
+    belief: Belief,
+    ridges: tuple[float, float],
+    taste: bool,
 ) -> tuple[Array, Array, Array, tuple[float, float]]:
-    """Regress all observations on theta's mean and the popularity, at once."""
+    """Regress all observations on theta's mean and the popularity, at once.
+
+    Without a common taste the mean is held at zero, and in no doubt.
+    """
     dimension, count = observations.rows.shape[2], len(observations.keys)
     rows = observations.rows.reshape(-1, dimension)
     weighed = (sites.shrink @ observations.rows).reshape(-1, dimension)
@@ -219,14 +239,16 @@ def _means(
     flat = pulled.reshape(-1, 1)
     aim = np.concatenate([rows.T @ flat[:, 0], _gathered(flat, better, worse, count)[:, 0]])
     sizes = np.repeat(ridges, (dimension, count))
-    inverse = np.linalg.inv(normal + np.diag(1.0 / sizes))
+    begin = 0 if taste else dimension
+    inverse = np.zeros((total, total))
+    inverse[begin:, begin:] = np.linalg.inv((normal + np.diag(1.0 / sizes))[begin:, begin:])
     solution = inverse @ aim
     squares = solution**2 + np.diag(inverse)
     fitted = (
-        _clipped(float(squares[:dimension].mean())),
+        _clipped(float(squares[:dimension].mean())) if taste else ridges[0],
         _clipped(float(squares[dimension:].mean())) if count else ridges[1],
     )
-    return solution[:dimension], solution[dimension:], inverse[:dimension, :dimension], fitted
+    return solution[:dimension], solution[dimension:], inverse, fitted
 
 
 def _gathered(values: Array, better: Indices, worse: Indices, count: int) -> Array:

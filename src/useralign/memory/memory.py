@@ -84,14 +84,6 @@ class Population:
         worth = dict(zip(self.keys, self.belief.popularity.tolist(), strict=True))
         return np.array([worth.get(key, 0.0) for key in keys])
 
-    def idle(self) -> Population:
-        """Return it without means and popularity: how large tastes are, and how they carry over."""
-        empty = Belief.blank(len(self.belief.mean))
-        belief = replace(
-            empty, floor=self.belief.floor, own=self.belief.own, carry=self.belief.carry
-        )
-        return replace(self, belief=belief, keys=())
-
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         belief = self.belief
@@ -242,10 +234,11 @@ class Memory:
         if pasts:
             belief, extra = _updated(population, pasts, pool.question, keys)
         worth = population.popularity(keys) + extra
-        size = _size(belief, features)
-        popular = not grows and np.abs(worth).max() > _TINY and size > _TINY
+        linear = _size(belief, features)
+        size = np.hypot(linear, np.sqrt(belief.own))  # the spread of a person's utilities
+        popular = not grows and np.abs(worth).max() > _TINY and linear > _TINY
         parts = {
-            "mean": belief.mean if belief.mean.any() else None,
+            "mean": belief.mean * (linear / size) if belief.mean.any() else None,
             "spread": np.full(pool.dimension, np.sqrt(belief.floor)),
             "factor": _hedged(belief),
             "popularity": (worth - worth.mean()) / size if popular else None,
@@ -445,8 +438,8 @@ def _usefulness(others: dict[str, Any]) -> str:
     gain = others["gain"]
     if gain is None:
         return "They are too few to tell whether that helps; your own answers decide."
-    if not others["used"]:
-        return "It does not help with people it was not learnt from, so it is not used."
+    if gain <= 0:
+        return "They are too few to show what people want; only what many like counts a little."
     percent = 100.0 * np.expm1(gain)
     return f"It makes the answers of somebody new {percent:.0f}% more probable, on average."
 

@@ -85,7 +85,8 @@ class PastSession:
     def from_answers(cls, pool: Pool, answers: Iterable[Answer], person: str = "") -> PastSession:
         """Return what is to be remembered of answers over a pool.
 
-        Skips say nothing about a taste, and remarks are about one occasion: both are left out.
+        Skips say nothing about a taste, and remarks and wishes are about one occasion: they are
+        left out.
 
         Parameters
         ----------

@@ -1,7 +1,8 @@
 """Sessions that live in the database.
 
-A request reads its session's rows and rebuilds the session by replaying the recorded answers, so
-that any server process can serve any person, and a restart is not noticed. The next screen is
+A session is rebuilt by replaying the recorded answers, so that any server process can serve any
+person, and a restart is not noticed. What a process has rebuilt it keeps for a while
+(`store.rebuilt`), so that a request costs the same however long the session is. The next screen is
 computed before the transaction that writes it; who comes second finds the step answered.
 """
 
@@ -10,15 +11,17 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import delete, func, insert, select, update
 
-from useralign.errors import AnswerError, ConflictError, NotFoundError
+from useralign.errors import AnswerError, ConflictError, NotFoundError, SessionStateError
 from useralign.session import Session
 from useralign.store.keys import token
+from useralign.store.pool_jobs import forget_job
 from useralign.store.pools import forget_grown, grown_row, insert_pool
+from useralign.store.rebuilt import State
 from useralign.store.schema import pools, sessions, steps
 
 if TYPE_CHECKING:
@@ -26,10 +29,15 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row
 
+    from useralign.models import Generator
     from useralign.pool import Pool
     from useralign.store.store import Store
 
 VIEW_FIELDS = ("pool_id", "bound", "cost", "viable", "best", "finished", "sure")
+PATIENCE = 8.0  # seconds that a person waits for a model to judge a wish
+MOST_STEPS = 500  # of a session: answers, and whatever else was said or taken back
+ENDING = frozenset(("stop", "final", "growth"))  # what may still follow
+FEW = "few"  # the preset, where a method is named
 _SIDES = 71  # sets the draws of sides apart from the method's own
 
 
@@ -76,16 +84,19 @@ class UserResponse:
     Parameters
     ----------
     kind : str
-        `"choice"`, `"ranking"`, `"equal"`, `"neither"`, `"skip"`, `"remark"`, `"undo"` or
-        `"stop"`.
+        `"choice"`, `"ranking"`, `"equal"`, `"neither"`, `"skip"`, `"remark"`, `"wish"`,
+        `"withdraw"`, `"undo"`, `"stop"`, `"final"`, `"go_on"` or `"prove"`.
     position : int, optional
-        For a choice: the position on the page, from 0.
+        For a choice: the position on the page, from 0. For a final choice, which may be of any
+        candidate: its index in the pool.
     order : tuple of int
         For a ranking: the positions on the page, best first.
     text : str
-        For a remark: what was said.
+        For a remark or wish: what was said; for `"withdraw"`: the wish that is taken back.
     direction : tuple of float
         For a remark: where it points in the space of the raw features.
+    model : Generator, optional
+        For a wish: judges the candidates beside the words.
     """
 
     kind: str
@@ -93,9 +104,10 @@ class UserResponse:
     order: tuple[int, ...] = ()
     text: str = ""
     direction: tuple[float, ...] = ()
+    model: Generator | None = None
 
     def request(self) -> dict[str, Any]:
-        """Return what makes two submissions the same; how a remark was read does not."""
+        """Return what makes two submissions the same; how a remark or wish was read does not."""
         values = {"position": self.position, "order": list(self.order), "text": self.text}
         return {"kind": self.kind} | {k: v for k, v in values.items() if v not in (None, [], "")}
 
@@ -141,6 +153,8 @@ class Interactions:
         owner: str,
         settings: Mapping[str, Any],
         *,
+        lender: str | None = None,
+        first: Callable[[Connection], None] | None = None,
         also: Callable[[Connection, Screen], None] | None = None,
     ) -> Screen:
         """Begin a session and return its first screen.
@@ -149,33 +163,39 @@ class Interactions:
         ----------
         pool_id, owner : str
         settings : mapping
-            Arguments of `Session`; the method's own under `"options"`. What only the page needs
-            is stored as it is, under `"page"`.
+            Arguments of `Session`; the method's own under `"options"`. The method `"few"` is the
+            preset, with what else is given in place of its own. What only the page needs is stored
+            as it is, under `"page"`.
+        lender : str, optional
+            Somebody else whose pools may be used.
+        first : callable, optional
+            Called with the open connection before anything is written; an error ends it there.
         also : callable, optional
             Called with the open connection and the screen, to write more in the same
             transaction; an error from it undoes all.
         """
-        pool = self._store.pools.get(pool_id, owner)
-        nested = {key: settings.get(key, {}) for key in ("options", "page")}
-        arguments = {key: value for key, value in settings.items() if key not in nested}
-        session = Session(pool, **arguments, **nested["options"])
+        pool = self._store.pools.get(pool_id, owner, *([lender] if lender else []))
+        session = _begin(pool, settings)
         session_id, now = token(), self._clock()
-        first = _screen(session, session_id, pool_id, 0)
+        screen = _screen(session, session_id, pool_id, 0)
         row = {
             "id": session_id,
             "owner": owner,
             "pool_id": pool_id,
             "settings": _settings_of(session)
-            | ({"page": nested["page"]} if nested["page"] else {}),
+            | ({"page": settings["page"]} if settings.get("page") else {}),
             "created": now,
         }
 
         with self._store.writing() as connection:
+            if first is not None:
+                first(connection)
             connection.execute(insert(sessions).values(row))
-            connection.execute(insert(steps).values(_row_of(first, now)))
+            connection.execute(insert(steps).values(_row_of(screen, now)))
             if also is not None:
-                also(connection, first)
-        return first
+                also(connection, screen)
+        self._store.rebuilt.add(State(session_id, pool_id, (screen, now), [], False, session))
+        return screen
 
     def open(self, session_id: str, owner: str) -> StoredSession:
         """Read a session: its current screen, and what is needed to rebuild and to answer it.
@@ -187,10 +207,10 @@ class Interactions:
         """
         with self._store.reading() as connection:
             about = _about(connection, session_id, owner)
-            rows = connection.execute(_steps_of(session_id)).all()
-        if not rows:  # deleted between the two
+            row = connection.execute(_newest_of(session_id)).first()
+        if row is None:  # deleted between the two
             raise NotFoundError("there is no such session")
-        return StoredSession(self._store, self._clock, about, rows)
+        return StoredSession(self._store, self._clock, about, row)
 
     def screen(self, session_id: str, owner: str) -> Screen:
         """Return what a person looks at now: the same pair on the same sides, always.
@@ -199,8 +219,7 @@ class Interactions:
         """
         with self._store.reading() as connection:
             _about(connection, session_id, owner)
-            latest = _steps_of(session_id).order_by(None).order_by(steps.c.number.desc())
-            row = connection.execute(latest.limit(1)).first()
+            row = connection.execute(_newest_of(session_id)).first()
         if row is None:
             raise NotFoundError("there is no such session")
         return _screen_of(row)
@@ -227,6 +246,20 @@ class Interactions:
         """Go on with a larger pool; see `StoredSession.grow`."""
         return self.open(session_id, owner).grow(step, pool)
 
+    def set_page(self, session_id: str, owner: str, **values: Any) -> None:
+        """Change what only the page needs to know of a session.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such session, or it is somebody else's.
+        """
+        with self._store.writing() as connection:
+            settings = _about(connection, session_id, owner).settings
+            settings = settings | {"page": settings.get("page", {}) | values}
+            own = sessions.c.id == session_id
+            connection.execute(update(sessions).where(own).values(settings=settings))
+
     def all(self, owner: str, most: int = 200) -> list[SessionSummary]:
         """List someone's sessions, the newest first."""
         newest = steps.alias()
@@ -244,6 +277,30 @@ class Interactions:
             rows = connection.execute(listing).all()
         return [_summary(row) for row in rows]
 
+    def trim(self, owner: str, most: int) -> None:
+        """Delete someone's oldest sessions in which nothing was answered, with their pools.
+
+        Parameters
+        ----------
+        owner : str
+        most : int
+            How many of those without an answer stay.
+        """
+        answered = select(steps.c.session_id).where(steps.c.kind.is_not(None))
+        own = (sessions.c.owner == owner) & sessions.c.id.not_in(answered)
+        newest = (sessions.c.created.desc(), sessions.c.id)
+        old = select(sessions.c.id, sessions.c.pool_id).where(own).order_by(*newest).offset(most)
+        with self._store.reading() as connection:
+            rows = connection.execute(old).all()
+        if not rows:
+            return
+        with self._store.writing() as connection:
+            ids = [row.id for row in rows]
+            connection.execute(delete(sessions).where(sessions.c.id.in_(ids), own))
+            mine = pools.c.id.in_([row.pool_id for row in rows]) & (pools.c.owner == owner)
+            used = select(sessions.c.pool_id)
+            connection.execute(delete(pools).where(mine, pools.c.id.not_in(used)))
+
     def forget(self, session_id: str, owner: str) -> None:
         """Delete a session with all answers in it.
 
@@ -253,14 +310,17 @@ class Interactions:
             If there is no such session, or it is somebody else's.
         """
         with self._store.writing() as connection:
-            _about(connection, session_id, owner)
+            about = _about(connection, session_id, owner)
             rows = connection.execute(_steps_of(session_id)).all()
             connection.execute(delete(sessions).where(sessions.c.id == session_id))
+            self._store.rebuilt.forget(session_id)
             forget_grown(connection, rows, owner)
+            if (job := about.settings.get("page", {}).get("making")) is not None:
+                forget_job(connection, job)
 
 
 class StoredSession:
-    """A session as it was read from the database, for one request: one read, one replay.
+    """A session as it was read from the database, for one request.
 
     Parameters
     ----------
@@ -268,8 +328,8 @@ class StoredSession:
     clock : callable
     about : Row
         Of the table `sessions`.
-    rows : sequence of Row
-        All of its steps, in order.
+    newest : Row
+        Its newest step, which has no answer yet; the others are read when they are needed.
 
     Attributes
     ----------
@@ -281,22 +341,76 @@ class StoredSession:
     """
 
     def __init__(
-        self, store: Store, clock: Callable[[], float], about: Row[Any], rows: Sequence[Row[Any]]
+        self, store: Store, clock: Callable[[], float], about: Row[Any], newest: Row[Any]
     ) -> None:
         self._store = store
         self._clock = clock
         self._settings: dict[str, Any] = about.settings
-        self._rows = rows
         self.id: str = about.id
         self.owner: str = about.owner
         self.page: dict[str, Any] = dict(about.settings.get("page", {}))
-        self.screen = _screen_of(rows[-1])
+        self._stand_at(_screen_of(newest), newest.asked)
 
-    @cached_property
+    def _stand_at(self, screen: Screen, asked: float) -> None:
+        """Go on from another screen; what is known of the last one no longer holds."""
+        self.screen, self._newest = screen, (screen, asked)
+        for name in ("_rows", "_state"):
+            self.__dict__.pop(name, None)
+
+    @property
     def session(self) -> Session:
         """The session itself, rebuilt; changing it changes nothing in the database."""
-        pool = self._store.pools.of_session(self.screen.pool_id)
-        return rebuild(pool, self._settings, *fold(self._rows), self.screen.candidates)
+        return self._state.session
+
+    @cached_property
+    def _rows(self) -> Sequence[Row[Any]]:
+        """All steps, in order."""
+        with self._store.reading() as connection:
+            rows = connection.execute(_steps_of(self.id)).all()
+        if not rows:  # deleted meanwhile
+            raise NotFoundError("there is no such session")
+        return rows
+
+    @cached_property
+    def _state(self) -> State:
+        """The session at its present screen, for this request alone."""
+        for state in self._store.rebuilt.get(self.id):
+            if state.newest == self._newest:
+                return state._replace(session=state.session.copy())
+        answers, stopped = fold(self._rows[: self.screen.step])
+        session = self._session_of(answers, stopped=stopped)
+        if not _shows(session, self.screen):
+            pool = self._store.pools.of_session(self.screen.pool_id)
+            settings = self._settings_now()
+            session = rebuild(pool, settings, answers, stopped, self.screen.candidates)
+        pool_id = self.screen.pool_id
+        state = State(self.id, pool_id, self._newest, answers, stopped, session)
+        self._store.rebuilt.add(state._replace(session=session.copy()))
+        return state
+
+    def _session_of(self, answers: list[Any], *, stopped: bool) -> Session:
+        """Return the session of some answers: from the nearest one that is cached, or replayed."""
+        nearest = [
+            state
+            for state in self._store.rebuilt.get(self.id)
+            if state.pool_id == self.screen.pool_id
+            and answers[: len(state.answers)] == state.answers
+        ]
+        if not nearest:
+            pool = self._store.pools.of_session(self.screen.pool_id)
+            return rebuild(pool, self._settings_now(), answers, stopped)
+        state = max(nearest, key=lambda state: len(state.answers))
+        session = state.session.copy()
+        session.follow(answers[len(state.answers) :], stopped=stopped)
+        return session
+
+    def _settings_now(self) -> Mapping[str, Any]:
+        """Return the settings that the session has by now: growing may change options."""
+        settings: Mapping[str, Any] = self._settings
+        for row in self._rows:
+            if row.kind == "growth":
+                settings = with_options(settings, row.told)
+        return settings
 
     def candidates_at(self, step: int) -> tuple[int, ...]:
         """Return what was on a screen, in the order on the page.
@@ -306,6 +420,8 @@ class StoredSession:
         ConflictError
             If the screen was not reached yet.
         """
+        if step == self.screen.step:
+            return self.screen.candidates
         return tuple(_reached(self._rows, step).shown)
 
     def answer(
@@ -336,17 +452,58 @@ class StoredSession:
         ConflictError
             If the step was answered otherwise, or was not reached yet.
         AnswerError, SessionStateError
-            If it does not fit what was shown. Nothing has changed.
+            If it does not fit what was shown, or the session is as long as one may be. Nothing has
+            changed.
         """
-        if (row := _following(self._rows, step, response)) is not None:
-            return _screen_of(row)
-        answer = apply(self.session, response, self._rows[step].shown)
-        following = _screen(self.session, self.id, self._rows[step].view["pool_id"], step + 1)
-        record: dict[str, Any] = {"request": response.request()}
-        record |= {} if answer is None else {"answer": answer}
-        return self._write(response, record, milliseconds, following, also)
+        if (following := self._answered(step, response)) is not None:
+            return following
+        _check_length(step, response)
+        state, record = self._applied(response)
+        following = _screen(state.session, self.id, self.screen.pool_id, step + 1)
+        record["request"] = response.request()
+        screen = self._write(response, record, milliseconds, following, also)
+        if screen is following:
+            self._state = state = state._replace(newest=self._newest)
+            self._store.rebuilt.add(state._replace(session=state.session.copy()))
+        return screen
 
-    def grow(self, step: int, pool: Pool) -> Screen:
+    def _answered(self, step: int, response: UserResponse) -> Screen | None:
+        """Return the screen after a step that was answered in this way; None if it has no answer.
+
+        What was answered since this was read is read again.
+        """
+        if step == self.screen.step:
+            return None
+        row = _following(self._rows, step, response)
+        if row is not None:
+            return _screen_of(row)
+        newest = self._rows[-1]
+        self._stand_at(_screen_of(newest), newest.asked)
+        return None
+
+    def _applied(self, response: UserResponse) -> tuple[State, dict[str, Any]]:
+        """Return the state that a response leads to, and what to record of it."""
+        state = self._state
+        takes_back = response.kind == "undo" and state.answers
+        if takes_back and not (state.stopped and not _is_final(state.answers)):
+            answers, stopped = fold([_Step("undo")], state.answers, stopped=state.stopped)
+            session = self._session_of(answers, stopped=stopped)
+            return state._replace(answers=answers, stopped=stopped, session=session), {}
+        session = state.session
+        answer = apply(session, response, self.screen.candidates)
+        record = {} if answer is None else {"answer": answer}
+        step = _Step(response.kind, record)
+        answers, stopped = fold([step], state.answers, stopped=state.stopped)
+        return state._replace(answers=answers, stopped=stopped, session=session), record
+
+    def grow(
+        self,
+        step: int,
+        pool: Pool,
+        options: Mapping[str, Any] | None = None,
+        *,
+        also: Callable[[Connection, Screen], None] | None = None,
+    ) -> Screen:
         """Go on with a larger pool, and return the screen that follows.
 
         It takes the place of an answer to a screen that has none, so that a person who is looking
@@ -361,6 +518,10 @@ class StoredSession:
         pool : Pool
             The session's pool with more candidates behind, such as `session.pool` after
             `useralign.pooling.grow.Growth.join`; stored in the same transaction.
+        options : mapping, optional
+            Options of the method that are others for the larger pool.
+        also : callable, optional
+            As for `answer`.
 
         Raises
         ------
@@ -370,20 +531,22 @@ class StoredSession:
             If a candidate was lost, changed or moved. Nothing has changed.
         """
         response = UserResponse("growth", text=pool.fingerprint)
-        if (row := _following(self._rows, step, response)) is not None:
-            return _screen_of(row)
-        present = self._store.pools.of_session(self._rows[step].view["pool_id"])
+        if (following := self._answered(step, response)) is not None:
+            return following
+        present = self._store.pools.of_session(self.screen.pool_id)
         pool_row, pictures = grown_row(present, pool, self.owner)
-        session = rebuild(pool, self._settings, *fold(self._rows))
-        following = _screen(session, self.id, str(pool_row["id"]), step + 1)
         record = {"request": response.request(), "pool": pool_row["id"]}
+        record |= {"options": dict(options)} if options else {}
+        settings = with_options(self._settings_now(), record)
+        session = rebuild(pool, settings, *fold(self._rows))
+        following = _screen(session, self.id, str(pool_row["id"]), step + 1)
 
-        def insert_grown(connection: Connection, _: Screen) -> None:
+        def insert_grown(connection: Connection, screen: Screen) -> None:
             insert_pool(connection, pool_row, pictures)
+            if also is not None:
+                also(connection, screen)
 
-        screen = self._write(response, record, None, following, insert_grown)
-        self.__dict__.pop("session", None)
-        return screen
+        return self._write(response, record, None, following, insert_grown)
 
     def _write(
         self,
@@ -397,18 +560,18 @@ class StoredSession:
         step, now = following.step - 1, self._clock()
         values = {"kind": response.kind, "told": record, "milliseconds": milliseconds}
         with self._store.writing() as connection:
-            if _complete(connection, self.id, step, {**values, "answered": now}):
+            ours = _complete(connection, self.id, step, {**values, "answered": now})
+            if ours:
                 connection.execute(insert(steps).values(_row_of(following, now)))
                 if also is not None:
                     also(connection, following)
-                self.screen = following
-                return following
-            self._rows = connection.execute(_steps_of(self.id)).all()
-        if not self._rows:  # deleted meanwhile
-            raise NotFoundError("there is no such session")
-        self.__dict__.pop("session", None)
-        self.screen = _screen_of(self._rows[-1])
-        row = _following(self._rows, step, response)
+        if ours:
+            self._stand_at(following, now)
+            return following
+        self.__dict__.pop("_rows", None)
+        rows = self._rows
+        self._stand_at(_screen_of(rows[-1]), rows[-1].asked)
+        row = _following(rows, step, response)
         assert row is not None  # noqa: S101 - it was not ours to complete, so it is answered
         return _screen_of(row)
 
@@ -423,6 +586,27 @@ def _about(connection: Connection, session_id: str, owner: str) -> Row[Any]:
 
 def _steps_of(session_id: str) -> Any:
     return select(steps).where(steps.c.session_id == session_id).order_by(steps.c.number)
+
+
+def _newest_of(session_id: str) -> Any:
+    newest = steps.c.number.desc()
+    return select(steps).where(steps.c.session_id == session_id).order_by(newest).limit(1)
+
+
+def _check_length(step: int, response: UserResponse) -> None:
+    """Raise SessionStateError if a session is as long as one may be, unless to end it."""
+    if step >= MOST_STEPS and response.kind not in ENDING:
+        raise SessionStateError(
+            f"this session has {step} steps, and may have {MOST_STEPS}; everything is kept: stop "
+            "here, take an answer of the shortlist, or start another session"
+        )
+
+
+def _shows(session: Session, screen: Screen) -> bool:
+    """Whether a session asks about what is on a screen."""
+    comparison = session.ask()
+    candidates = () if comparison is None else comparison.candidates
+    return {candidate.index for candidate in candidates} == set(screen.candidates)
 
 
 def _reached(rows: Sequence[Row[Any]], step: int) -> Row[Any]:
@@ -454,6 +638,21 @@ def _complete(
 def _summary(row: Row[Any, Any, Any, Any]) -> SessionSummary:
     finished = row.view["finished"] is not None
     return SessionSummary(row.id, row.question, row.created, row.view["cost"], finished)
+
+
+def first_screen(pool: Pool, settings: Mapping[str, Any]) -> Screen:
+    """Return the first screen of a session that is stored nowhere, for a preview."""
+    return _screen(_begin(pool, settings), "", "", 0)
+
+
+def _begin(pool: Pool, settings: Mapping[str, Any]) -> Session:
+    nested = ("options", "page")
+    arguments = {key: value for key, value in settings.items() if key not in nested}
+    options = settings.get("options", {})
+    if arguments.get("method") == FEW:
+        del arguments["method"]
+        return Session.few(pool, **arguments, **options)
+    return Session(pool, **arguments, **options)
 
 
 def _screen(session: Session, session_id: str, pool_id: str, step: int) -> Screen:
@@ -489,8 +688,25 @@ def _screen_of(row: Row[Any]) -> Screen:
     return Screen(session_id=row.session_id, step=row.number, candidates=tuple(row.shown), **view)
 
 
-def fold(rows: Iterable[Row[Any]]) -> tuple[list[Any], bool]:
+class _Step(NamedTuple):
+    """What `fold` needs to know of a step."""
+
+    kind: str
+    told: Mapping[str, Any] = {}
+
+
+def fold(
+    rows: Iterable[Row[Any] | _Step], before: Sequence[Any] = (), *, stopped: bool = False
+) -> tuple[list[Any], bool]:
     """Return what is in force after some answered steps.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+    before : sequence
+        The answers in force before them.
+    stopped : bool
+        Whether the person had ended the session before them.
 
     Returns
     -------
@@ -499,18 +715,30 @@ def fold(rows: Iterable[Row[Any]]) -> tuple[list[Any], bool]:
     stopped : bool
         Whether the person ended it.
     """
-    answers: list[Any] = []
-    stopped = False
+    answers = list(before)
     for row in rows:
         if row.kind == "stop":
             stopped = True
-        elif row.kind == "undo" and stopped:
+        elif row.kind == "undo" and stopped and not _is_final(answers):
             stopped = False
         elif row.kind == "undo":
             answers.pop()
         elif row.kind not in (None, "growth"):
+            if row.kind == "final" and _is_final(answers):
+                answers.pop()  # another choice takes the place of the first
             answers.append(row.told["answer"])
+            stopped = stopped and row.kind not in ("go_on", "prove")
     return answers, stopped
+
+
+def with_options(settings: Mapping[str, Any], record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings of a session with the options that were recorded when it grew."""
+    return {**settings, "options": {**settings["options"], **record.get("options", {})}}
+
+
+def _is_final(answers: Sequence[Any]) -> bool:
+    """Whether the last of some saved answers is a final choice, which comes after a stop."""
+    return bool(answers) and isinstance(answers[-1], dict) and answers[-1]["kind"] == "final"
 
 
 def rebuild(
@@ -576,6 +804,16 @@ def apply(session: Session, response: UserResponse, candidates: Sequence[int]) -
         return None
     if response.kind == "remark":
         session.remark(response.text, np.asarray(response.direction))
+    elif response.kind == "wish":
+        session.wish(response.text, model=response.model, patience=PATIENCE)
+    elif response.kind == "withdraw":
+        session.withdraw(response.text)
+    elif response.kind == "go_on":
+        session.go_on()
+    elif response.kind == "prove":
+        session.prove()
+    elif response.kind == "final":
+        session.choose(-1 if response.position is None else response.position)
     else:
         _answer(session, response, candidates)
     return session.answers[-1].to_data()
@@ -595,7 +833,7 @@ def _answer(session: Session, response: UserResponse, candidates: Sequence[int])
     else:
         raise AnswerError(
             f"an answer cannot be {response.kind!r}; expected choice, ranking, equal, neither, "
-            "skip, remark, undo or stop"
+            "skip, remark, wish, withdraw, undo, stop, final, go_on or prove"
         )
 
 

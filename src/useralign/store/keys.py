@@ -55,12 +55,7 @@ class ApiKey:
 
 
 class ApiKeys:
-    """The keys of the HTTP API.
-
-    Parameters
-    ----------
-    database : Database
-    """
+    """The keys of the HTTP API."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -103,6 +98,10 @@ class ApiKeys:
     def owner_of(self, key: str) -> str | None:
         """Return whom a key stands for, or None if it is none of ours."""
         owner = digest(key)
+        return owner if self.holds(owner) else None
+
+    def holds(self, owner: str) -> bool:
+        """Return whether there is still a key that stands for somebody."""
         with self._database.reading() as connection:
             row = connection.execute(select(api_keys.c.id).where(api_keys.c.id == owner)).first()
-        return None if row is None else owner
+        return row is not None

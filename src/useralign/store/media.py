@@ -96,17 +96,28 @@ def _webp(content: bytes, width: int, height: int) -> Media:
 
 def _decoded(content: bytes, name: str) -> Any:
     opener = import_extra("PIL.Image", "pictures", "web")
+    turn = import_extra("PIL.ImageOps", "pictures", "web")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             opened = opener.open(io.BytesIO(content))
             small = opened.width * opened.height <= LARGEST_PIXELS
-            picture = opened.convert("RGB") if small else None
+            # A camera writes down which way it was held instead of turning the picture.
+            picture = _opaque(turn.exif_transpose(opened), opener) if small else None
     except Exception as error:
         raise InputError(f"{name}: is not a picture that can be read ({error})") from error
     if picture is None:
         raise InputError(f"{name}: has more than {LARGEST_PIXELS // 10**6} megapixels")
     return picture
+
+
+def _opaque(picture: Any, opener: Any) -> Any:
+    """Return a picture in colours, on white where it is transparent."""
+    if "A" not in picture.getbands() and "transparency" not in picture.info:
+        return picture.convert("RGB")
+    layers = picture.convert("RGBA")
+    white = opener.new("RGBA", picture.size, "white")
+    return opener.alpha_composite(white, layers).convert("RGB")
 
 
 def insert_missing(connection: Connection, pictures: Sequence[Media]) -> None:
@@ -149,26 +160,31 @@ def _take_turns(connection: Connection) -> None:
 
 
 class Pictures:
-    """The pictures of a database.
-
-    Parameters
-    ----------
-    database : Database
-    """
+    """The pictures of a database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def get(self, media_id: str) -> Media:
+    def get(self, media_id: str, *owners: str) -> Media:
         """Return a picture.
+
+        Parameters
+        ----------
+        media_id : str
+        *owners : str
+            In whose pools it may be; in everybody's it always may.
 
         Raises
         ------
         NotFoundError
-            If there is none of that id.
+            If there is none of that id, or only in somebody else's pools.
         """
+        readable = pools.c.owner.is_(None) | pools.c.owner.in_(owners)
+        shown = exists().where(
+            pools.c.kind == "image", readable, pools.c.data.contains(media_id, autoescape=True)
+        )
         with self._database.reading() as connection:
-            row = connection.execute(select(media).where(media.c.id == media_id)).first()
+            row = connection.execute(select(media).where(media.c.id == media_id, shown)).first()
         if row is None:
             raise NotFoundError("there is no such picture")
         return Media(row.id, row.type, row.width, row.height, bytes(row.content))

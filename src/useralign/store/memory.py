@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import func, select
 
 from useralign.store.interactions import fold
+from useralign.store.pools import not_aside
 from useralign.store.schema import participants, persons, sessions, steps
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from sqlalchemy import ColumnElement
 
     from useralign.store.store import Store
@@ -52,7 +56,7 @@ def _answered(store: Store, whose: ColumnElement[bool], most: int) -> dict[str, 
         .join(persons, persons.c.id == sessions.c.owner)
         .join(steps, steps.c.session_id == sessions.c.id)
         .where(whose, sessions.c.id.not_in(in_studies))
-        .where(sessions.c.owner.not_in(select(participants.c.id)))
+        .where(sessions.c.owner.not_in(select(participants.c.id)), not_aside(sessions.c.owner))
         .group_by(sessions.c.id, sessions.c.created)
         .order_by(sessions.c.created.desc(), sessions.c.id)
         .limit(most)
@@ -61,15 +65,20 @@ def _answered(store: Store, whose: ColumnElement[bool], most: int) -> dict[str, 
         return {session: answered for session, answered in connection.execute(query) if answered}
 
 
-def session_answers(store: Store, session_id: str) -> SessionAnswers | None:
-    """Return the answers of a session that are in force; None if it is gone."""
-    query = select(steps).where(steps.c.session_id == session_id).order_by(steps.c.number)
+def session_answers(store: Store, session_ids: Collection[str]) -> dict[str, SessionAnswers]:
+    """Return the answers of sessions that are in force, by session; those that are gone are not."""
+    if not session_ids:
+        return {}
+    query = (
+        select(steps, sessions.c.owner)
+        .join(sessions, sessions.c.id == steps.c.session_id)
+        .where(steps.c.session_id.in_(session_ids))
+        .order_by(steps.c.session_id, steps.c.number)
+    )
     with store.reading() as connection:
-        owner = connection.execute(
-            select(sessions.c.owner).where(sessions.c.id == session_id)
-        ).scalar()
         rows = connection.execute(query).all()
-    if owner is None or not rows:
-        return None
-    answers, _ = fold(rows)
-    return SessionAnswers(owner, rows[-1].view["pool_id"], answers)
+    groups = {name: list(group) for name, group in groupby(rows, lambda row: str(row.session_id))}
+    return {
+        name: SessionAnswers(group[0].owner, group[-1].view["pool_id"], fold(group)[0])
+        for name, group in groups.items()
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from useralign.store.database import Database
 
-NEWEST = "0001"
+NEWEST = "0004"
 _LOCK = 8_234_517  # any number, as long as all servers take the same
 
 
@@ -25,7 +26,8 @@ def migrate(database: Database) -> None:
     Raises
     ------
     StoreError
-        If the database was made by a newer version of useralign.
+        If the database was made by a newer version of useralign, or by another program. Then
+        nothing in it has changed.
     """
     with database.reading() as connection:
         if version(connection) == NEWEST:
@@ -45,10 +47,25 @@ def migrate(database: Database) -> None:
 
 
 def version(connection: Connection) -> str | None:
-    """Return the schema's version, or None for a database with nothing in it."""
-    if not inspect(connection).has_table("alembic_version"):
+    """Return the schema's version, or None for a database with nothing in it.
+
+    Raises
+    ------
+    StoreError
+        If there are tables, but not of ours.
+    """
+    tables = set(inspect(connection).get_table_names())
+    if not tables:
         return None
-    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    names: list[str] = []
+    if "alembic_version" in tables:
+        names = list(connection.execute(text("SELECT version_num FROM alembic_version")).scalars())
+    if len(names) != 1 or not re.fullmatch(r"\d{4}", names[0]) or "sessions" not in tables:
+        raise StoreError(
+            f"the database has tables of another program ({', '.join(sorted(tables)[:3])}), or its "
+            "schema has no version; give the address of a new database, or of one of useralign's"
+        )
+    return names[0]
 
 
 def configuration(connection: Connection) -> Config:

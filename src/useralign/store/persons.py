@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, select, update
 
 from useralign.store import media
-from useralign.store.pools import GROWN
+from useralign.store.database import insert_for
+from useralign.store.pools import not_aside
 from useralign.store.schema import makings, persons, pools, sessions
 
 if TYPE_CHECKING:
@@ -36,12 +37,7 @@ class Person:
 
 
 class Persons:
-    """The people of a database.
-
-    Parameters
-    ----------
-    database : Database
-    """
+    """The people of a database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -58,12 +54,16 @@ class Persons:
             row = connection.execute(select(persons).where(persons.c.id == person_id)).first()
         if row is not None and now - row.seen < _EVERY:
             return Person(row.id, row.remember, row.share)
+        first = {"created": now, "seen": now, "remember": False, "share": False}
         with self._database.writing() as connection:
-            is_person = persons.c.id == person_id
-            if not connection.execute(update(persons).where(is_person).values(seen=now)).rowcount:
-                fresh = {"id": person_id, "created": now, "seen": now}
-                connection.execute(insert(persons).values(**fresh, remember=False, share=False))
-        return self.get(person_id)
+            visit = (
+                insert_for(connection, persons)
+                .values(id=person_id, **first)
+                .on_conflict_do_update(index_elements=["id"], set_={"seen": now})
+                .returning(persons.c.remember, persons.c.share)
+            )
+            row = connection.execute(visit).one()
+        return Person(person_id, row.remember, row.share)
 
     def allow(self, person_id: str, *, remember: bool, share: bool) -> None:
         """Change what someone allows; they must have visited."""
@@ -74,24 +74,18 @@ class Persons:
 
     def others_share(self, person_id: str) -> bool:
         """Return whether anybody else lets others profit from their answers."""
-        others = select(persons.c.id).where(persons.c.share, persons.c.id != person_id).limit(1)
+        is_other = (persons.c.id != person_id) & not_aside(persons.c.id)
+        others = select(persons.c.id).where(persons.c.share, is_other).limit(1)
         with self._database.reading() as connection:
             return connection.execute(others).first() is not None
 
     def forget(self, person_id: str) -> None:
         """Delete someone with all their sessions, pools, and pictures that nobody else has."""
         with self._database.writing() as connection:
+            # Jobs first: who is about to store what a model made waits for us, or we for them.
+            connection.execute(delete(makings).where(makings.c.owner == person_id))
             pictures = media.pictures_of(connection, pools.c.owner == person_id)
-            for table in (makings, sessions, pools):
+            for table in (sessions, pools):
                 connection.execute(delete(table).where(table.c.owner == person_id))
             media.delete_unused(connection, pictures)
             connection.execute(delete(persons).where(persons.c.id == person_id))
-
-    def forget_sessions(self, person_id: str) -> None:
-        """Delete all sessions of someone, and the pools that have grown in them."""
-        with self._database.writing() as connection:
-            grown = (pools.c.owner == person_id) & pools.c.fingerprint.startswith(GROWN)
-            pictures = media.pictures_of(connection, grown)
-            connection.execute(delete(sessions).where(sessions.c.owner == person_id))
-            connection.execute(delete(pools).where(grown))
-            media.delete_unused(connection, pictures)

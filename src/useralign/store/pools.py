@@ -9,33 +9,32 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import delete, insert, or_, select
+from sqlalchemy import delete, or_, select
 
 from useralign.errors import NotFoundError, PoolError
 from useralign.pool import Pool
 from useralign.store import media
+from useralign.store.database import insert_for
 from useralign.store.keys import token
 from useralign.store.schema import pools, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Column, ColumnElement, Connection, Row
 
     from useralign.pool import Candidate
     from useralign.store.database import Database
 
 GROWN = "grown:"  # how the fingerprint of a grown pool begins
+MADE = "made:"  # how that of a pool begins that is still being made
+COPY = "copy:"  # how that of a pool begins that was brought back beside an equal one
+ASIDE = "gone-"  # how the owner of what was deleted begins; hashes have no such letters
 _CACHED = 64  # a stored pool never changes, so that a cached one is never stale
 
 
 class Pools:
-    """Pools that people and studies compare over.
-
-    Parameters
-    ----------
-    database : Database
-    """
+    """Pools that people and studies compare over."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -52,31 +51,43 @@ class Pools:
             Who may see it; None is everybody.
         """
         with self._database.reading() as connection:
-            pool_id = _find(connection, pool.fingerprint, owner)
+            pool_id = find(connection, pool.fingerprint, owner)
         if pool_id is not None:
             return pool_id
         row, pictures = row_of(pool, owner)
         with self._database.writing() as connection:
-            pool_id = _find(connection, pool.fingerprint, owner)
-            if pool_id is not None:
-                return pool_id
-            insert_pool(connection, row, pictures)
-            return str(row["id"])
+            return insert_pool(connection, row, pictures)
 
-    def get(self, pool_id: str, owner: str | None = None) -> Pool:
-        """Return a pool.
+    def get(self, pool_id: str, *owners: str | None) -> Pool:
+        """Return a pool that is everybody's, or belongs to one of the owners.
 
         Raises
         ------
         NotFoundError
             If there is none of that id, or it is somebody else's.
         """
-        readable = or_(pools.c.owner.is_(None), pools.c.owner == owner)
+        readable = or_(pools.c.owner.is_(None), pools.c.owner.in_(owners))
         with self._database.reading() as connection:
             hits = connection.execute(select(pools.c.id).where(pools.c.id == pool_id, readable))
             if hits.first() is None:
                 raise NotFoundError("there is no such pool")
         return self._read(pool_id)
+
+    def delete(self, pool_id: str, owner: str) -> None:
+        """Delete somebody's own pool, with all sessions over it and its pictures.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none of that id, or it is everybody's or somebody else's.
+        """
+        own = (pools.c.id == pool_id) & (pools.c.owner == owner)
+        with self._database.writing() as connection:
+            pictures = media.pictures_of(connection, own)
+            if not connection.execute(delete(pools).where(own)).rowcount:
+                raise NotFoundError("there is no such pool")
+            media.delete_unused(connection, pictures)
+        self._database.rinse()
 
     def of_session(self, pool_id: str) -> Pool:
         """Return the pool of a session whose owner was checked already."""
@@ -105,13 +116,19 @@ def row_of(pool: Pool, owner: str | None) -> tuple[dict[str, Any], list[media.Me
     return row, pictures
 
 
-def insert_pool(connection: Connection, row: dict[str, Any], pictures: list[media.Media]) -> None:
-    """Write what `row_of` returned, in a transaction that is open."""
+def insert_pool(connection: Connection, row: dict[str, Any], pictures: list[media.Media]) -> str:
+    """Write what `row_of` returned, in a transaction that is open; return the pool's id.
+
+    If the owner has the same pool already it is that one's, whichever server stored it.
+    """
     media.insert_missing(connection, pictures)
-    connection.execute(insert(pools).values(row))
+    new = insert_for(connection, pools).values(row).on_conflict_do_nothing()
+    inserted = connection.execute(new.returning(pools.c.id)).scalar()
+    return inserted or str(find(connection, row["fingerprint"], row["owner"]))
 
 
-def _find(connection: Connection, fingerprint: str, owner: str | None) -> str | None:
+def find(connection: Connection, fingerprint: str, owner: str | None) -> str | None:
+    """Return the id of the pool of that fingerprint and owner, or None."""
     same = pools.c.owner.is_(None) if owner is None else pools.c.owner == owner
     hits = select(pools.c.id).where(pools.c.fingerprint == fingerprint, same)
     return connection.execute(hits).scalar()
@@ -178,6 +195,11 @@ def _check_grown(present: Pool, grown: Pool) -> None:
     labels = [candidate.label for candidate in grown]
     if len(set(labels)) < len(labels):
         raise PoolError("the grown pool has two candidates of one id")
+
+
+def not_aside(owner: Column[str]) -> ColumnElement[bool]:
+    """Return the condition that a row was not deleted, by its owner (see `store.personal`)."""
+    return ~owner.startswith(ASIDE, autoescape=True)
 
 
 def forget_grown(connection: Connection, rows: Iterable[Row[Any]], owner: str) -> None:

@@ -21,8 +21,11 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
+    text,
 )
 
+_PLAIN = "fingerprint NOT LIKE '%:%'"
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -34,11 +37,17 @@ metadata = MetaData(
 )
 
 
-def _parent(target: str, *, nullable: bool = False, primary_key: bool = False) -> Column[str]:
+def _unique(name: str, *columns: str, where: str) -> Index:
+    """Return a unique index over the rows for which a condition holds."""
+    condition = text(where)
+    return Index(name, *columns, unique=True, sqlite_where=condition, postgresql_where=condition)
+
+
+def _parent(target: str, *, primary_key: bool = False) -> Column[str]:
     """Return a column that names a row of another table and goes when that row goes."""
     name = target.partition(".")[0].removesuffix("s") + "_id"
     key = ForeignKey(target, ondelete="CASCADE")
-    return Column(name, String(64), key, nullable=nullable, primary_key=primary_key)
+    return Column(name, String(64), key, nullable=False, primary_key=primary_key)
 
 
 # Someone who comes back: a browser's cookie or an API key, by the hash of its token.
@@ -58,6 +67,15 @@ api_keys = Table(
     Column("id", String(64), primary_key=True),  # the hash of the key
     Column("name", String(200), nullable=False),
     Column("created", Float, nullable=False),
+    Index(None, "name", unique=True),
+)
+
+# How much of a limit somebody has used up: until when, at the speed that is allowed.
+rate_limits = Table(
+    "rate_limits",
+    metadata,
+    Column("id", String(64), primary_key=True),  # a keyed hash of who and what
+    Column("until", Float, nullable=False),
 )
 
 pools = Table(
@@ -71,6 +89,10 @@ pools = Table(
     Column("data", Text, nullable=False),
     Column("created", Float, nullable=False),
     Index(None, "owner", "fingerprint"),
+    # One pool is kept once; but for those set apart by a word before their fingerprint (they
+    # belong to one session or job), and for what was deleted a while ago.
+    _unique("uq_pools_own", "owner", "fingerprint", where=f"{_PLAIN} AND owner NOT LIKE 'gone-%'"),
+    _unique("uq_pools_shared", "fingerprint", where=f"{_PLAIN} AND owner IS NULL"),
 )
 
 # Pictures, decoded and encoded anew, by the hash of their content.
@@ -91,7 +113,7 @@ makings = Table(
     Column("id", String(64), primary_key=True),
     Column("owner", String(64), nullable=False),
     Column("request", JSON, nullable=False),
-    Column("state", String(16), nullable=False),  # waiting, making, ready, failed
+    Column("state", String(16), nullable=False),  # waiting, making, ready, failed, cancelled
     Column("made", Integer, nullable=False),
     Column("wanted", Integer, nullable=False),
     Column("note", Text, nullable=False),
@@ -139,6 +161,7 @@ studies = Table(
     Column("key", String(64), nullable=False),  # what its pseudonyms are keyed with
     Column("created", Float, nullable=False),
     Column("open", Boolean, nullable=False),
+    Column("paused", Boolean, nullable=False, server_default=false()),  # opens again later
 )
 
 participants = Table(
@@ -153,11 +176,14 @@ participants = Table(
     Column("cell", Integer, nullable=False),
     Column("assignment", JSON, nullable=False),  # domain, question, method, condition, persona
     Column("session_id", String(64), ForeignKey("sessions.id", ondelete="CASCADE")),
-    Column("stage", String(16), nullable=False),  # landing, query, comparisons, evaluation, done
+    Column("stage", String(16), nullable=False),  # a page, query, comparisons, evaluation, done
     Column("code", String(64), nullable=True),  # the completion code, once all is answered
     Column("created", Float, nullable=False),
     Column("seen", Float, nullable=False),
     Column("finished", Float, nullable=True),
+    Column("outcome", String(16), nullable=True),  # completed, screened-out, ...; None: under way
+    Column("language", String(16), nullable=True),  # that their pages are in
+    Column("rounds", JSON(none_as_null=True), nullable=True),  # assignments, if more than one
     UniqueConstraint("study_id", "number"),
     UniqueConstraint("study_id", "worker"),
     UniqueConstraint("study_id", "code"),
@@ -186,5 +212,18 @@ matchups = Table(
     Column("chosen", String(8), nullable=True),  # left or right
     Column("answered", Float, nullable=True),
     Column("milliseconds", Integer, nullable=True),
+    Column("round", Integer, nullable=False, server_default="0"),  # which of their questions
     CheckConstraint("(chosen IS NULL) = (answered IS NULL)", name="whole"),
+)
+
+# What was answered on a study's pages, and what a page's script said of the browser (page "_").
+page_answers = Table(
+    "page_answers",
+    metadata,
+    _parent("participants.id", primary_key=True),
+    Column("page", String(16), primary_key=True),  # its id, with the round behind a full stop
+    Column("attempt", Integer, primary_key=True),
+    Column("field", String(40), primary_key=True),
+    Column("value", Text, nullable=True),
+    Column("answered", Float, nullable=False),
 )

@@ -6,9 +6,12 @@ from useralign.store.database import Database, default_url
 from useralign.store.keys import ApiKeys
 from useralign.store.media import Pictures
 from useralign.store.migrate import migrate
+from useralign.store.personal import PersonalData
 from useralign.store.persons import Persons
 from useralign.store.pool_jobs import PoolJobs
 from useralign.store.pools import Pools
+from useralign.store.rate_limits import RateLimits
+from useralign.store.rebuilt import Rebuilt
 
 
 class Store(Database):
@@ -25,7 +28,11 @@ class Store(Database):
     pool_jobs : PoolJobs
     media : Pictures
     persons : Persons
+    personal : PersonalData
     keys : ApiKeys
+    rate_limits : RateLimits
+    rebuilt : Rebuilt
+        Sessions that this process has in its memory.
     """
 
     def __init__(self, url: str) -> None:
@@ -39,10 +46,13 @@ class Store(Database):
         self.pool_jobs = PoolJobs(self)
         self.media = Pictures(self)
         self.persons = Persons(self)
+        self.personal = PersonalData(self, self.persons)
         self.keys = ApiKeys(self)
+        self.rate_limits = RateLimits(self)
+        self.rebuilt = Rebuilt()
 
     def __repr__(self) -> str:
-        return f"Store({self.url.render_as_string()})"
+        return f"Store({self})"
 
 
 def open_store(url: str | None = None) -> Store:

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Integer, case, delete, func, insert, select, update
 
-from useralign.store.schema import matchups, participants, sessions, stages, steps, studies
+from useralign.errors import ConflictError
+from useralign.store.schema import (
+    matchups,
+    page_answers,
+    participants,
+    sessions,
+    stages,
+    steps,
+    studies,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +43,7 @@ class StudyRow(NamedTuple):
     key: str
     created: float
     open: bool
+    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,7 @@ class Assignment:
     cell : int
         The index among the design's cells.
     domain, method, condition, question : str
+        `method` is the name of the arm.
     persona : str or None
         Its name, in the with-persona condition.
     """
@@ -70,13 +81,23 @@ class Participant:
     recruitment : mapping of str to str
         The recruiting service's names for them.
     assignment : Assignment
+        Of the first round.
     session_id : str or None
-        Once the comparisons have begun.
+        Of the latest round, once its comparisons have begun.
     stage : str
+        The page or part of the task they are at, with the round behind a full stop from the
+        second one on; where somebody's part ended otherwise, the one that they left.
     code : str or None
         The completion code, once all is answered.
     created, seen : float
     finished : float or None
+        When they completed the study.
+    outcome : str or None
+        How their part ended (`useralign.study.pages.OUTCOMES`); None while it has not.
+    language : str or None
+        That their pages are in.
+    rounds : tuple of Assignment
+        One for each question, if there are several.
     """
 
     id: str
@@ -90,6 +111,13 @@ class Participant:
     created: float
     seen: float
     finished: float | None
+    outcome: str | None = None
+    language: str | None = None
+    rounds: tuple[Assignment, ...] = ()
+
+    def assigned(self, number: int) -> Assignment:
+        """Return what they were assigned to in a round."""
+        return self.rounds[number] if self.rounds else self.assignment
 
     @property
     def pseudonym(self) -> str:
@@ -121,6 +149,8 @@ class Matchup:
         The side that was chosen, once it is answered.
     milliseconds : int or None
         How long it took, as the page measured it.
+    round : int
+        Which of the participant's questions it is about, from 0.
     """
 
     number: int
@@ -131,6 +161,7 @@ class Matchup:
     chosen: str | None = None
     answered: float | None = None
     milliseconds: int | None = None
+    round: int = 0
 
     @property
     def won(self) -> bool | None:
@@ -147,7 +178,7 @@ class Author(NamedTuple):
 
 
 class ComparisonAnswer(NamedTuple):
-    """An answered comparison: the indices of its candidates from left to right, and the choice."""
+    """An answered comparison: the indices of its candidates in reading order, and the choice."""
 
     number: int
     candidates: Sequence[int]
@@ -155,6 +186,25 @@ class ComparisonAnswer(NamedTuple):
     asked: float
     answered: float
     milliseconds: int | None
+    round: int = 0
+    seed: int | None = None
+
+
+class Choice(NamedTuple):
+    """One choice of a participant: its position on the screen from 0, and how long it took."""
+
+    position: int
+    seconds: float
+
+
+class PageAnswer(NamedTuple):
+    """What was answered to one field of a page, with the number of the attempt from 0."""
+
+    page: str
+    attempt: int
+    field: str
+    value: str | None
+    answered: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,13 +261,7 @@ def list_slugs(store: Store) -> list[str]:
 
 
 class StudyRecords:
-    """The records of one study, in a transaction that is open.
-
-    Parameters
-    ----------
-    connection : Connection
-    slug : str
-    """
+    """The records of one study, in a transaction that is open."""
 
     def __init__(self, connection: Connection, slug: str) -> None:
         self._connection = connection
@@ -237,11 +281,11 @@ class StudyRecords:
 
     # The study itself.
 
-    def version(self) -> tuple[float, bool] | None:
-        """Return when the study was added and whether it is open; None if there is none."""
-        query = select(studies.c.created, studies.c.open).where(self._study)
+    def version(self) -> tuple[float, bool, bool] | None:
+        """Return when the study was added, whether it is open, or paused; None if there is none."""
+        query = select(studies.c.created, studies.c.open, studies.c.paused).where(self._study)
         row = self._connection.execute(query).first()
-        return None if row is None else (row.created, row.open)
+        return None if row is None else (row.created, row.open, row.paused)
 
     def study(self) -> StudyRow:
         """Return the study, which must be there."""
@@ -257,9 +301,10 @@ class StudyRecords:
         """Delete the study."""
         self._connection.execute(delete(studies).where(self._study))
 
-    def set_open(self, value: bool) -> None:
-        """Set whether the study takes new participants."""
-        self._connection.execute(update(studies).where(self._study).values(open=value))
+    def set_open(self, value: bool, paused: bool) -> None:
+        """Set whether the study takes new participants, or will again."""
+        values = {"open": value, "paused": paused}
+        self._connection.execute(update(studies).where(self._study).values(values))
 
     def lock(self) -> None:
         """Lock the study until the end of the transaction, across all servers.
@@ -296,6 +341,12 @@ class StudyRecords:
         row = self._connection.execute(query).first()
         return None if row is None else _participant(row)
 
+    def locked_participant(self, participant_id: str) -> Participant | None:
+        """Return a participant, and lock them until the end of the transaction."""
+        query = select(participants.c.id).where(participants.c.id == participant_id)
+        self._connection.execute(query.with_for_update())
+        return self.participant(participant_id)
+
     def recent_participants(self, most: int) -> list[Participant]:
         """Return the latest participants, the newest first."""
         query = select(participants).where(self._members)
@@ -304,14 +355,24 @@ class StudyRecords:
 
     def add_participant(self, participant: Participant, worker: str | None) -> None:
         """Write a new participant, who gets the next number; `worker` is the hash of their id."""
-        query = select(func.max(participants.c.number)).where(self._members)
         row = asdict(participant) | {
-            "number": (self._connection.execute(query).scalar() or 0) + 1,
+            "number": self.next_number(),
             "worker": worker,
             "cell": participant.assignment.cell,
+            "rounds": [asdict(one) for one in participant.rounds] or None,
         }
         self._connection.execute(insert(participants).values(row))
         self._enter_stage(participant.id, participant.stage, participant.created)
+
+    def number_of(self, participant_id: str) -> int | None:
+        """Return the number of a participant, if there is one of this id."""
+        query = select(participants.c.number).where(participants.c.id == participant_id)
+        return self._connection.execute(query).scalar()
+
+    def next_number(self) -> int:
+        """Return the number that the next participant gets."""
+        query = select(func.max(participants.c.number)).where(self._members)
+        return (self._connection.execute(query).scalar() or 0) + 1
 
     def set_recruitment(self, participant_id: str, recruitment: Mapping[str, str]) -> None:
         """Replace the recruiting service's names for a participant."""
@@ -323,30 +384,104 @@ class StudyRecords:
         return self._connection.execute(query.values(stage=following)).rowcount == 1
 
     def enter_stage(self, participant_id: str, stage: str, now: float, **values: Any) -> None:
-        """Write that a participant has come to a stage, and other columns with it."""
-        self._connection.execute(_update(participant_id).values(stage=stage, seen=now, **values))
+        """Write that a participant has come to a stage, and other columns with it.
+
+        Raises
+        ------
+        ConflictError
+            If their part has ended.
+        """
+        self._go_on(participant_id, stage=stage, seen=now, **values)
         self._enter_stage(participant_id, stage, now)
+
+    def _go_on(self, participant_id: str, **values: Any) -> None:
+        """Change somebody who takes part; what ended meanwhile stays as it is."""
+        under_way = _update(participant_id).where(participants.c.outcome.is_(None))
+        if self._connection.execute(under_way.values(values)).rowcount == 0:
+            raise ConflictError("this participant's part has ended")
 
     def _enter_stage(self, participant_id: str, stage: str, now: float) -> None:
         row = {"participant_id": participant_id, "stage": stage, "entered": now}
         self._connection.execute(insert(stages).values(row))
 
+    def end(self, participant_id: str, outcome: str, now: float) -> None:
+        """Write how somebody's part ended before the last stage."""
+        ended = _update(participant_id).where(participants.c.outcome.is_(None))
+        self._connection.execute(ended.values(outcome=outcome, seen=now))
+
     def touch(self, participant_id: str, now: float) -> None:
-        """Write that a participant is active."""
-        self._connection.execute(_update(participant_id).values(seen=now))
+        """Write that a participant is active; raises as `enter_stage` does."""
+        self._go_on(participant_id, seen=now)
 
     def delete_participant(self, participant: Participant) -> None:
-        """Delete a participant with their session and all answers."""
+        """Delete a participant with their sessions and all answers."""
         whom = participants.c.id == participant.id
         self._connection.execute(delete(participants).where(whom))
-        if participant.session_id is not None:
-            session = sessions.c.id == participant.session_id
-            self._connection.execute(delete(sessions).where(session))
+        self._connection.execute(delete(sessions).where(sessions.c.owner == participant.id))
+
+    def delete_answers(self, participant_id: str) -> None:
+        """Delete all that a participant answered; that they were there stays."""
+        # First the link: a participant goes with their session.
+        self._connection.execute(_update(participant_id).values(session_id=None))
+        self._connection.execute(delete(sessions).where(sessions.c.owner == participant_id))
+        for table in (matchups, page_answers):
+            theirs = table.c.participant_id == participant_id
+            self._connection.execute(delete(table).where(theirs))
 
     def clear_recruitment(self) -> int:
         """Delete the recruiting services' names for all; return how many participants there are."""
         everybody = update(participants).where(self._members)
         return self._connection.execute(everybody.values(recruitment={})).rowcount
+
+    # Pages.
+
+    def add_page_answers(
+        self,
+        participant_id: str,
+        page: str,
+        attempt: int,
+        answers: Mapping[str, str | None],
+        now: float,
+    ) -> None:
+        """Write what was answered on a page, or said by its script."""
+        common = {"participant_id": participant_id, "page": page, "attempt": attempt}
+        rows = [
+            common | {"field": field, "value": value, "answered": now}
+            for field, value in answers.items()
+        ]
+        if rows:
+            self._connection.execute(insert(page_answers), rows)
+
+    def page_answers(self, participant_id: str) -> list[PageAnswer]:
+        """Return what a participant answered on pages, in order."""
+        columns = [page_answers.c[name] for name in PageAnswer._fields]
+        query = select(*columns).where(page_answers.c.participant_id == participant_id)
+        order = (page_answers.c.answered, page_answers.c.attempt)
+        return [PageAnswer(*row) for row in self._connection.execute(query.order_by(*order))]
+
+    def page_answers_of(self, ids: Sequence[str]) -> dict[str, list[PageAnswer]]:
+        """Return the same of several participants, by id."""
+        columns = [page_answers.c[name] for name in PageAnswer._fields]
+        query = select(page_answers.c.participant_id, *columns)
+        order = (page_answers.c.answered, page_answers.c.attempt, page_answers.c.field)
+        theirs = query.where(page_answers.c.participant_id.in_(ids)).order_by(*order)
+        answers: dict[str, list[PageAnswer]] = {}
+        for whose, *row in self._connection.execute(theirs):
+            answers.setdefault(whose, []).append(PageAnswer(*row))
+        return answers
+
+    def count_page_answer(
+        self, page: str, field: str, value: str, now: float, window: float
+    ) -> int:
+        """Count who gave an answer on a page and has completed the study or is active."""
+        query = (
+            select(func.count(participants.c.id.distinct()))
+            .join_from(page_answers, participants)
+            .where(self._members, self._present(now, window))
+            .where(page_answers.c.page == page, page_answers.c.field == field)
+            .where(page_answers.c.value == value)
+        )
+        return int(self._connection.execute(query).scalar_one())
 
     # The evaluation.
 
@@ -365,6 +500,7 @@ class StudyRecords:
                 "role": matchup.role,
                 "candidate": matchup.candidate,
                 "side": matchup.side,
+                "round": matchup.round,
                 "asked": now,
             }
             for matchup in plan
@@ -391,10 +527,16 @@ class StudyRecords:
 
     # Counts.
 
+    @staticmethod
+    def _present(now: float, window: float) -> ColumnElement[bool]:
+        """Return the condition that somebody holds a place: completed, or under way and active."""
+        active = participants.c.outcome.is_(None) & (participants.c.seen > now - window)
+        return participants.c.finished.is_not(None) | active
+
     def count_cells(self, now: float, window: float) -> dict[int, CellCounts]:
         """Count the participants of each cell; who did nothing for `window` seconds dropped out."""
         done = participants.c.finished.is_not(None)
-        active = ~done & (participants.c.seen > now - window)
+        active = ~done & self._present(now, window)
         fresh = 1.0 - (now - participants.c.seen) / window
         query = (
             select(
@@ -413,24 +555,26 @@ class StudyRecords:
         }
 
     def assignments(self, cell: int, now: float, window: float) -> list[Assignment]:
-        """Return what those were assigned to who finished or are active in a cell."""
-        counted = participants.c.finished.is_not(None) | (participants.c.seen > now - window)
-        query = select(participants.c.assignment).where(
-            self._members, participants.c.cell == cell, counted
-        )
-        return [Assignment(**data) for data in self._connection.execute(query).scalars()]
-
-    def count_wins(self) -> dict[tuple[int, str], tuple[int, int]]:
-        """Count by cell and role how often the candidate won, and of how many finished."""
-        wins = func.sum(case((matchups.c.chosen == matchups.c.side, 1), else_=0))
-        query = (
-            select(participants.c.cell, matchups.c.role, wins, func.count())
-            .join_from(participants, matchups)
-            .where(self._finished)
-            .group_by(participants.c.cell, matchups.c.role)
+        """Return what those were assigned to, in all rounds, who hold the places of a cell."""
+        query = select(participants.c.assignment, participants.c.rounds).where(
+            self._members, participants.c.cell == cell, self._present(now, window)
         )
         rows = self._connection.execute(query)
-        return {(cell, role): (int(wins), count) for cell, role, wins, count in rows}
+        return [Assignment(**one) for first, rounds in rows for one in rounds or [first]]
+
+    def count_wins(self) -> dict[tuple[int, int, str], tuple[int, int]]:
+        """Count by cell, round and role how often the candidate won, and of how many."""
+        wins = func.sum(case((matchups.c.chosen == matchups.c.side, 1), else_=0))
+        query = (
+            select(participants.c.cell, matchups.c.round, matchups.c.role, wins, func.count())
+            .join_from(participants, matchups)
+            .where(self._finished)
+            .group_by(participants.c.cell, matchups.c.round, matchups.c.role)
+        )
+        rows = self._connection.execute(query)
+        return {
+            (cell, number, role): (int(wins), count) for cell, number, role, wins, count in rows
+        }
 
     def count_sides(self) -> tuple[int, int, int]:
         """Count the matchups of finished participants: left chosen, selection left, and all."""
@@ -447,15 +591,15 @@ class StudyRecords:
         return int(choices or 0), int(selections or 0), count
 
     def count_coinciding(self) -> int:
-        """Count the finished participants with one candidate in two of the three roles."""
+        """Count the finished participants with one candidate in two roles, in any round."""
         coinciding = (
             select(matchups.c.participant_id)
             .join_from(matchups, participants)
             .where(self._finished, matchups.c.role != ATTENTION)
-            .group_by(matchups.c.participant_id)
-            .having(func.count(matchups.c.candidate.distinct()) < 3)
-        )
-        query = select(func.count()).select_from(coinciding.subquery())
+            .group_by(matchups.c.participant_id, matchups.c.round)
+            .having(func.count(matchups.c.candidate.distinct()) < func.count())
+        ).subquery()
+        query = select(func.count(coinciding.c.participant_id.distinct()))
         return int(self._connection.execute(query).scalar_one())
 
     def finish_times(self) -> list[float]:
@@ -481,13 +625,37 @@ class StudyRecords:
         for rows in self._connection.execute(query).partitions(CHUNK):
             yield [_participant(row) for row in rows]
 
-    def matchups_by_role(self, ids: Sequence[str]) -> dict[str, dict[str, Matchup]]:
-        """Return the matchups of participants by id and role."""
+    def matchups_of(self, ids: Sequence[str]) -> dict[str, list[Matchup]]:
+        """Return the matchups of participants by id."""
         query = select(matchups).where(matchups.c.participant_id.in_(ids))
-        roles: dict[str, dict[str, Matchup]] = {}
-        for row in self._connection.execute(query):
-            roles.setdefault(row.participant_id, {})[row.role] = _matchup(row)
-        return roles
+        theirs: dict[str, list[Matchup]] = {}
+        for row in self._connection.execute(query.order_by(matchups.c.number)):
+            theirs.setdefault(row.participant_id, []).append(_matchup(row))
+        return theirs
+
+    def choices_of(self, ids: Sequence[str]) -> dict[str, list[Choice]]:
+        """Return the choices of participants by id, attention checks left out."""
+        times = ("asked", "answered", "milliseconds")
+        compared = (
+            select(sessions.c.owner, steps.c.told, *(steps.c[name] for name in times))
+            .join_from(sessions, steps)
+            .where(sessions.c.owner.in_(ids), steps.c.kind.is_not(None))
+        )
+        judged = select(
+            matchups.c.participant_id, matchups.c.chosen, *(matchups.c[name] for name in times)
+        ).where(
+            matchups.c.participant_id.in_(ids),
+            matchups.c.chosen.is_not(None),
+            matchups.c.role != ATTENTION,
+        )
+        choices: dict[str, list[Choice]] = {}
+        for query in (compared, judged):
+            for whose, what, asked, answered, milliseconds in self._connection.execute(query):
+                judgement = isinstance(what, str)
+                position = int(what == "right") if judgement else what["request"]["position"]
+                seconds = answered - asked if milliseconds is None else milliseconds / 1000
+                choices.setdefault(whose, []).append(Choice(position, seconds))
+        return choices
 
     def comparison_answers(
         self, participant_id: str | None = None
@@ -495,15 +663,19 @@ class StudyRecords:
         """Iterate over the answered comparisons of all participants, or of one."""
         whose = self._members if participant_id is None else participants.c.id == participant_id
         query = (
-            select(*_AUTHOR, steps)
-            .join_from(participants, steps, steps.c.session_id == participants.c.session_id)
+            select(*_AUTHOR, sessions.c.settings, steps)
+            .join_from(participants, sessions, sessions.c.owner == participants.c.id)
+            .join(steps, steps.c.session_id == sessions.c.id)
             .where(whose, steps.c.kind.is_not(None))
-            .order_by(participants.c.number, steps.c.number)
+            .order_by(participants.c.number, sessions.c.created, steps.c.number)
         )
         for row in self._connection.execute(query):
+            number = row.settings.get("page", {}).get("round", 0)
             position = row.told["request"]["position"]
             times = row.asked, row.answered, row.milliseconds
-            yield _author(row), ComparisonAnswer(row.number, row.shown, position, *times)
+            seed = row.settings.get("seed")
+            answer = ComparisonAnswer(row.number, row.shown, position, *times, number, seed)
+            yield _author(row, number), answer
 
     def matchup_answers(self) -> Iterator[tuple[Author, Matchup]]:
         """Iterate over the answered matchups of all participants."""
@@ -514,21 +686,28 @@ class StudyRecords:
             .order_by(participants.c.number, matchups.c.number)
         )
         for row in self._connection.execute(query):
-            yield _author(row), _matchup(row)
+            yield _author(row, row.round), _matchup(row)
 
 
 _PARTICIPANT = tuple(field.name for field in fields(Participant))
 _MATCHUP = tuple(field.name for field in fields(Matchup))
-_AUTHOR = (participants.c.id.label("author"), participants.c.assignment, participants.c.finished)
+_AUTHOR = (
+    participants.c.id.label("author"),
+    participants.c.assignment,
+    participants.c.rounds,
+    participants.c.finished,
+)
 
 
-def _author(row: Row[Any]) -> Author:
-    return Author(row.author, Assignment(**row.assignment), row.finished is not None)
+def _author(row: Row[Any], number: int) -> Author:
+    assigned = row.rounds[number] if row.rounds else row.assignment
+    return Author(row.author, Assignment(**assigned), row.finished is not None)
 
 
 def _participant(row: Row[Any]) -> Participant:
     values = {name: getattr(row, name) for name in _PARTICIPANT}
-    return Participant(**values | {"assignment": Assignment(**row.assignment)})
+    rounds = tuple(Assignment(**one) for one in row.rounds or ())
+    return Participant(**values | {"assignment": Assignment(**row.assignment), "rounds": rounds})
 
 
 def _matchup(row: Row[Any]) -> Matchup:

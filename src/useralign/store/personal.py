@@ -1,0 +1,207 @@
+"""What people may do with all that is stored of them: take it along, delete it, change their mind.
+
+What somebody deletes is set aside under another owner's name, where no page, no session and no
+memory finds it, and is deleted for good after a while. That name holds the time and a hash of the
+owner's, so that nothing else has to be remembered to bring it back. Work that a model is still
+doing for it is given up at once.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, func, or_, select, update
+
+from useralign.errors import NotFoundError
+from useralign.store.keys import digest
+from useralign.store.pool_jobs import forget_job
+from useralign.store.pools import ASIDE, COPY, GROWN, MADE
+from useralign.store.schema import makings, persons, pools, sessions, steps
+
+if TYPE_CHECKING:
+    from sqlalchemy import Column, ColumnElement, Connection
+
+    from useralign.store.database import Database
+    from useralign.store.persons import Persons
+
+GRACE = 3600.0  # seconds in which deleting can be undone
+_OWNERS: tuple[Column[str], ...] = (sessions.c.owner, pools.c.owner, persons.c.id)
+
+
+def aside(owner: str, now: float) -> str:
+    """Return the name under which what somebody deletes is set aside; 64 characters."""
+    return f"{ASIDE}{int(now):010d}-{_mark(owner)}"
+
+
+class PersonalData:
+    """What is stored of people, as far as they decide over it.
+
+    Parameters
+    ----------
+    database : Database
+    people : Persons
+    """
+
+    def __init__(self, database: Database, people: Persons) -> None:
+        self._database = database
+        self._people = people
+
+    def delete_session(self, session_id: str, owner: str, now: float) -> None:
+        """Set a session aside, with the pools that have grown in it.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such session, or it is somebody else's.
+        """
+        with self._database.writing() as connection:
+            own = (sessions.c.id == session_id) & (sessions.c.owner == owner)
+            if not _set_sessions_aside(connection, own, owner, now):
+                raise NotFoundError("there is no such session")
+
+    def delete_sessions(self, owner: str, now: float) -> None:
+        """Set all sessions of somebody aside, with the pools that have grown in them."""
+        with self._database.writing() as connection:
+            _set_sessions_aside(connection, sessions.c.owner == owner, owner, now)
+            connection.execute(delete(makings).where(makings.c.owner == owner))
+
+    def delete_all(self, owner: str, now: float) -> None:
+        """Set everything of somebody aside: what they allow, their sessions and pools."""
+        with self._database.writing() as connection:
+            connection.execute(delete(makings).where(makings.c.owner == owner))
+            for column in _OWNERS:
+                table = update(column.table).where(column == owner)
+                connection.execute(table.values({column.name: aside(owner, now)}))
+
+    def waiting(self, owner: str) -> tuple[int, float] | None:
+        """Return how many sessions were set aside, and when the first of all that goes for good.
+
+        None if nothing was set aside.
+        """
+        with self._database.reading() as connection:
+            names = _names_aside(connection, owner)
+            count = connection.execute(
+                select(func.count()).select_from(sessions).where(sessions.c.owner.in_(names))
+            ).scalar_one()
+        return (count, min(_time(name) for name in names) + GRACE) if names else None
+
+    def restore(self, owner: str) -> bool:
+        """Bring back what somebody deleted; return whether there was anything.
+
+        Of what they allow, what they said since stays.
+        """
+        with self._database.writing() as connection:
+            names = _names_aside(connection, owner)
+            _set_copies_apart(connection, names, owner)
+            for table in (sessions, pools):
+                back = update(table).where(table.c.owner.in_(names))
+                connection.execute(back.values(owner=owner))
+            known = select(persons.c.id).where(persons.c.id == owner)
+            if names and connection.execute(known).first() is None:
+                back = update(persons).where(persons.c.id == max(names))
+                connection.execute(back.values(id=owner))
+        return bool(names)
+
+    def purge(self, now: float, owner: str | None = None) -> int:
+        """Delete for good what was set aside longer ago than can be undone.
+
+        Parameters
+        ----------
+        now : float
+        owner : str, optional
+            Whose is deleted whenever it was set aside.
+
+        Returns
+        -------
+        int
+            How many deletions were completed.
+        """
+        with self._database.reading() as connection:
+            names = _names_aside(connection, owner)
+        due = [name for name in names if owner is not None or _time(name) + GRACE <= now]
+        for name in due:
+            self._people.forget(name)
+        if due:
+            self._database.rinse()
+        return len(due)
+
+    def export(self, owner: str) -> dict[str, Any]:
+        """Return all that is stored of somebody, as plain data; pictures by their addresses."""
+        with self._database.reading() as connection:
+            person = connection.execute(select(persons).where(persons.c.id == owner)).first()
+            own = select(sessions).where(sessions.c.owner == owner).order_by(sessions.c.created)
+            sessions_ = [dict(row._mapping) for row in connection.execute(own)]
+            for session in sessions_:
+                of_it = select(steps).where(steps.c.session_id == session["id"])
+                rows = connection.execute(of_it.order_by(steps.c.number))
+                session["steps"] = [_without(row._mapping, "session_id") for row in rows]
+            used = {step["view"]["pool_id"] for s in sessions_ for step in s["steps"]}
+            wanted = (pools.c.owner == owner) | pools.c.id.in_(used)
+            pools_ = [dict(row._mapping) for row in connection.execute(select(pools).where(wanted))]
+            jobs = connection.execute(select(makings).where(makings.c.owner == owner))
+            jobs_ = [_without(row._mapping, "owner") for row in jobs]
+        allowed = {} if person is None else _without(person._mapping, "id")
+        return {
+            "you": allowed,
+            "sessions": [_without(session, "owner") for session in sessions_],
+            "pools": [
+                _without(p, "owner", "data") | {"pool": json.loads(p["data"])} for p in pools_
+            ],
+            "makings": jobs_,
+        }
+
+
+def _set_sessions_aside(
+    connection: Connection, which: ColumnElement[bool], owner: str, now: float
+) -> int:
+    """Set sessions aside with the pools that are theirs alone; return how many there were."""
+    rows = connection.execute(select(sessions).where(which)).all()
+    theirs = {row.pool_id for row in rows}
+    for row in rows:
+        grown = (steps.c.session_id == row.id) & (steps.c.kind == "growth")
+        growths = connection.execute(select(steps.c.told).where(grown))
+        theirs |= {growth.told["pool"] for growth in growths}
+    connection.execute(update(sessions).where(which).values(owner=aside(owner, now)))
+    for row in rows:
+        if (job := row.settings.get("page", {}).get("making")) is not None:
+            forget_job(connection, job)
+    marks = or_(*(pools.c.fingerprint.startswith(mark) for mark in (GROWN, MADE)))
+    unused = pools.c.id.not_in(select(sessions.c.pool_id).where(sessions.c.owner == owner))
+    alone = pools.c.id.in_(theirs) & (pools.c.owner == owner) & marks & unused
+    connection.execute(update(pools).where(alone).values(owner=aside(owner, now)))
+    return len(rows)
+
+
+def _set_copies_apart(connection: Connection, names: list[str], owner: str) -> None:
+    """Mark those pools of what was deleted that their owner has already, made again meanwhile."""
+    own = select(pools.c.fingerprint).where(pools.c.owner == owner)
+    present = set(connection.execute(own).scalars())
+    deleted = select(pools.c.id, pools.c.fingerprint).where(pools.c.owner.in_(names))
+    for row in connection.execute(deleted).all():
+        if row.fingerprint in present and ":" not in row.fingerprint:
+            values = {"fingerprint": f"{COPY}{row.fingerprint}"}
+            connection.execute(update(pools).where(pools.c.id == row.id).values(values))
+        present.add(row.fingerprint)
+
+
+def _names_aside(connection: Connection, owner: str | None) -> list[str]:
+    """Return the names under which something is set aside: somebody's, or everybody's."""
+    pattern = f"{ASIDE}%" if owner is None else f"{ASIDE}%-{_mark(owner)}"
+    names: set[str] = set()
+    for column in _OWNERS:
+        rows = select(column).where(column.like(pattern)).distinct()
+        names |= set(connection.execute(rows).scalars())
+    return sorted(names)
+
+
+def _mark(owner: str) -> str:
+    return digest(f"aside {owner}")[:48]
+
+
+def _time(name: str) -> float:
+    return float(name.removeprefix(ASIDE).partition("-")[0])
+
+
+def _without(row: Any, *names: str) -> dict[str, Any]:
+    return {key: value for key, value in dict(row).items() if key not in names}
