@@ -33,15 +33,25 @@ def small_design(**changes: Any) -> Design:
         "budget": 4,
         "checkpoints": [2, 4],
     }
-    recruitment = {
-        "link": True,
-        "invitation": True,
-        "prolific": "https://app.prolific.com/submissions/complete?cc=C0DE",
-        "mturk": "sandbox",
-    }
+    recruitment = {"link": True, "invitation": True, "per_address": 0}
     given = {"slug": "small", "participants": 16, "domains": [domain]}
     whole = parse_design(template()).to_dict() | given | {"recruitment": recruitment}
     return Design.from_dict(whole | changes)
+
+
+def crowd_design(**changes: Any) -> Design:
+    """The same, for workers of both platforms."""
+    return small_design(**{"recruitment": crowd_recruitment(), **changes})
+
+
+def crowd_recruitment(**changes: Any) -> dict[str, Any]:
+    """Where such workers come from, as many from one network address as like."""
+    return {
+        "invitation": True,
+        "prolific": "https://app.prolific.com/submissions/complete?cc=C0DE",
+        "mturk": "sandbox",
+        "per_address": 0,
+    } | changes
 
 
 class Walker:
@@ -51,7 +61,10 @@ class Walker:
         self.flow, self.study = flow, study
 
     def enter(self, arrival: Arrival | None = None) -> str:
-        entered = self.flow.enter(self.study, arrival or Arrival("link"), token())
+        """Enter as somebody new, or as a worker with the cookie that all of them share here."""
+        arrival = arrival or Arrival("link")
+        own = token() if arrival.worker is None else arrival.token(self.study, "a cookie")
+        entered = self.flow.enter(self.study, arrival, str(own))
         assert entered is not None
         return entered[0]
 

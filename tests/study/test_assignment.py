@@ -24,8 +24,8 @@ def paper_study(participants: int = 960) -> Study:
     design = Design.from_dict(whole)
     questions = {
         entry.name: {
-            q.id: StudyQuestion(q.text, q.kind, "", {p.name: "" for p in q.personas})
-            for q in entry.load_questions()
+            q.id: StudyQuestion(q.text, "text", "", dict.fromkeys(q.personas, ""))
+            for q in entry.load_questions(None)
         }
         for entry in design.domains
     }
@@ -56,7 +56,7 @@ def simulated(study: Study, *, waiting: bool, drop_out: float, seed: int) -> lis
         if chosen is not None:
             present = [*finished, *(given for given, _, _ in active)]
             others = [given for given in present if given.cell == chosen]
-            new = choose_within(study, chosen, others, rng)
+            (new,) = choose_within(study, chosen, others, rng)
             active.append((new, now, rng.random() >= drop_out))
     return finished
 

@@ -9,9 +9,9 @@ from sqlalchemy import func, select, text
 
 from tests.study.conftest import Walker
 from useralign.errors import NotFoundError
-from useralign.store import Store, digest
+from useralign.store import Store, database, digest
 from useralign.store.schema import matchups, participants, sessions, stages, steps
-from useralign.study.forget import find_worker, forget, forget_workers
+from useralign.study.forget import find_worker, forget, forget_workers, still_held
 from useralign.study.recruiting import Arrival
 
 WORKER = "worker-5f0a1b2c3d4e"
@@ -31,11 +31,11 @@ def files(store: Store) -> list[Path]:
 
 
 def hits(store: Store, *words: str) -> int:
-    found = 0
+    count = 0
     for path in files(store):
         content = path.read_bytes()
-        found += sum(content.count(word.encode()) for word in words)
-    return found
+        count += sum(content.count(word.encode()) for word in words)
+    return count
 
 
 def test_nothing_is_left(walker: Walker, store: Store) -> None:
@@ -43,14 +43,13 @@ def test_nothing_is_left(walker: Walker, store: Store) -> None:
     who = walker.enter(Arrival("prolific", WORKER, ids))
     gone = walker.finish(who).participant
     stays = walker.finish(walker.enter()).participant
-    assert gone.code
     assert gone.session_id
     store.wipe()
-    words = (WORKER, who, digest(who), gone.pseudonym[2:], gone.code, gone.session_id)
+    words = (WORKER, who, digest(who), gone.pseudonym[2:], gone.session_id)
     assert hits(store, WORKER) >= 2
     assert hits(store, digest(who)) >= 2
-    found = find_worker(store, walker.study, WORKER)
-    assert found.pseudonym == gone.pseudonym
+    worker = find_worker(store, walker.study, WORKER)
+    assert worker.pseudonym == gone.pseudonym
     forget(store, walker.study, gone.pseudonym)
     assert hits(store, *words) == 0
     assert hits(store, stays.id) >= 2
@@ -88,7 +87,27 @@ def test_worker_ids_go_and_answers_stay(walker: Walker, store: Store) -> None:
     arrival = Arrival("prolific", WORKER, {"PROLIFIC_PID": WORKER})
     who = walker.enter(arrival)
     done = walker.finish(who)
-    assert forget_workers(store, walker.study) == 1
+    assert forget_workers(store, walker.study) == (1, [])
     assert hits(store, WORKER) == 0
     assert walker.look(who).participant.code == done.participant.code
     assert walker.enter(arrival) == who  # still one worker, one participant
+
+
+def test_somebody_who_reads_all_the_while_is_not_waited_for_forever(
+    walker: Walker, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_PATIENTLY", 50)
+    monkeypatch.setattr(database, "_LOCK_WAIT", "50ms")
+    name = walker.look(walker.enter()).participant.pseudonym
+    with store.reading() as slow:  # an export, say
+        assert slow.execute(select(func.count()).select_from(participants)).scalar_one() == 1
+        left = forget(store, walker.study, name)
+    expected = [f"{store.url.database}-wal"] if store.sqlite else ["participants"]
+    assert left == expected
+    said = still_held(left, walker.study.slug)
+    assert expected[0] in said
+    assert f"useralign study forget {walker.study.slug} --files" in said
+    with store.reading() as connection:
+        assert connection.execute(select(func.count()).select_from(participants)).scalar_one() == 0
+    assert store.wipe() == []
+    assert hits(store, name[2:]) == 0

@@ -36,10 +36,13 @@ def test_prolific() -> None:
     here = study(prolific="https://app.prolific.com/submissions/complete?cc=1")
     arrival = arrive(here, PROLIFIC)
     assert (arrival.source, arrival.worker, arrival.recorded) == ("prolific", "5f0a", PROLIFIC)
-    assert arrival.token(here) == arrive(here, PROLIFIC | {"SESSION_ID": "x2"}).token(here)
-    assert len(str(arrival.token(here))) == 43
+    assert arrival.token(here) is None  # the id alone gives nothing
+    again = arrive(here, PROLIFIC | {"SESSION_ID": "x2"})
+    assert arrival.token(here, "cookie") == again.token(here, "cookie")
+    assert arrival.token(here, "cookie") != again.token(here, "another")
+    assert len(str(arrival.token(here, "cookie"))) == 43
     other = replace(here, key="another key")
-    assert arrival.token(here) != arrival.token(other)
+    assert arrival.token(here, "cookie") != arrival.token(other, "cookie")
     assert arrival.hashed(here) != arrival.hashed(other)
     with pytest.raises(InputError, match="SESSION_ID"):
         arrive(here, PROLIFIC | {"SESSION_ID": ""})
@@ -79,7 +82,7 @@ def test_answers_go_to_mechanical_turk_alone(address: str) -> None:
 
 def test_links_and_invitations() -> None:
     assert arrive(study(link=True), {}).worker is None
-    with pytest.raises(InputError, match="needs the link"):
+    with pytest.raises(InputError, match="by invitation"):
         arrive(study(invitation=True), {})
     here = study(invitation=True)
     good = invitation(here, "guest-1")

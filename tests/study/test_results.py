@@ -46,11 +46,11 @@ def test_win_rates_are_those_of_the_answers(walker: Walker, store: Store) -> Non
     for _ in range(12):
         walker.finish(walker.enter(), choose)
     walker.answer(walker.enter())  # one who has only begun does not count
-    found = results.outcomes(store, walker.study)
+    outcomes = results.outcomes(store, walker.study)
     state = results.status(store, walker.study, 0.0)
     with reading(store, "small") as records:
         assert len(records.finish_times()) == 12
-    for outcome in found:
+    for outcome in outcomes:
         assert outcome.rate is not None
         if outcome.method == "random":
             assert outcome.count == 6
@@ -69,9 +69,9 @@ def test_win_rates_are_those_of_the_answers(walker: Walker, store: Store) -> Non
 
 
 def test_the_papers_numbers_stand_beside(walker: Walker, store: Store) -> None:
-    found = results.outcomes(store, walker.study)
-    assert all(outcome.rate is None for outcome in found)
-    table = results.table(walker.study.design, found)
+    outcomes = results.outcomes(store, walker.study)
+    assert all(outcome.rate is None for outcome in outcomes)
+    table = results.table(walker.study.design, outcomes)
     assert table.columns[1] == "food64d with-persona t=2"
     outcome = results.Outcome("useralign", "food64d", "with-persona", 10, 107, 120, None)
     assert outcome.rate is not None

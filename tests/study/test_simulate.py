@@ -7,26 +7,29 @@ from random import Random
 
 import pytest
 
-from tests.study.conftest import small_design
+from tests.commands import run as run_command
+from tests.study.conftest import crowd_design, small_design
 from useralign import domains
 from useralign.errors import InputError
 from useralign.store import open_store
 from useralign.study import Studies, results
+from useralign.study.material import shipped
 from useralign.study.simulate import Behaviour, Crowd, Taste, Tastes, run
 from useralign.web.simulation_server import serving
 
-SEED = 244  # with it half of the first twelve drop out, so some do whoever gets the eight places
+SEED = 206  # with it four of the first twelve drop out, three of the first eight
 
 
 def test_with_lost_requests_and_drop_outs(store_url: str) -> None:
-    check_a_crowd(store_url, people=8, drop_out=0.6)
+    check_a_crowd(store_url, people=8, drop_out=0.3)
 
 
 def check_a_crowd(store_url: str, people: int, drop_out: float) -> None:
     """Check that nothing is lost, and that places are balanced over the four cells."""
     store = open_store(store_url)
     source = "link" if store.sqlite else "mturk"
-    design = small_design(participants=people, active_minutes=0.05)
+    made = small_design if source == "link" else crowd_design
+    design = made(participants=people, active_minutes=0.05)
     study = Studies(store).add(design)
     behaviour = Behaviour(drop_out=drop_out, lost=0.2, double=0.2, reload=0.1)
     with serving(store_url) as url:
@@ -45,14 +48,15 @@ def check_a_crowd(store_url: str, people: int, drop_out: float) -> None:
     assert sum(finished) == report.finished
     if source == "link":
         assert finished == [people // 4] * 4
-    codes = {log.code for log in crowd.logs if log.end == "finished"}
-    assert len(codes) == report.finished
+    if source == "link":  # a platform's workers take back the one code that it knows
+        codes = {log.code for log in crowd.logs if log.end == "finished"}
+        assert len(codes) == report.finished
 
 
 def test_sure_people_follow_the_ranking() -> None:
     question = domains.load("food64d").questions[0]
     persona = question.personas[0]
-    tastes = Tastes([question], Behaviour(noise=0.0))
+    tastes = Tastes([shipped(question)], Behaviour(noise=0.0))
     taste = tastes.draw(question.text, persona.name, Random(0))
     texts = {c.id: c.text for c in (*question.candidates, question.baseline)}
     best, worst = texts[persona.ranking[0]], texts[persona.ranking[-1]]
@@ -62,7 +66,7 @@ def test_sure_people_follow_the_ranking() -> None:
 
 def test_people_without_a_persona_differ() -> None:
     question = domains.load("food64d").questions[0]
-    tastes = Tastes([question], Behaviour())
+    tastes = Tastes([shipped(question)], Behaviour())
     drawn = [tastes.draw(question.text, None, Random(seed)) for seed in range(5)]
     favourites = {min(taste.ranks, key=lambda text: taste.ranks[text]) for taste in drawn}
     assert len(favourites) > 1
@@ -70,7 +74,7 @@ def test_people_without_a_persona_differ() -> None:
 
 
 def test_what_nobody_knows() -> None:
-    tastes = Tastes(domains.load("food64d").questions[:1], Behaviour())
+    tastes = Tastes([shipped(domains.load("food64d").questions[0])], Behaviour())
     with pytest.raises(InputError, match="query"):
         tastes.draw("What is this?", None, Random(0))
     with pytest.raises(InputError, match="persona"):
@@ -79,3 +83,10 @@ def test_what_nobody_knows() -> None:
         Taste({}, 0.0).choose(["a", "b"], Behaviour(), Random(0))
     with pytest.raises(InputError, match="lost"):
         Behaviour(lost=1.0)
+
+
+def test_a_server_that_is_not_there() -> None:
+    for url in ("http://127.0.0.1:1", "http://127.0.0.1:99999"):
+        result = run_command("study", "simulate", "--url", url, "--participants", "1")
+        assert result.returncode == 1
+        assert "no server answers" in result.stderr

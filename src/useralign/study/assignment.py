@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from useralign.study.studies import Study
 
 
+_SPARE = 4  # up to one in so many more than are wanted may be under way
 T = TypeVar("T")
 
 
@@ -39,23 +40,28 @@ def choose_cell(
     waiting : bool
         Whether somebody can be asked to come back later. Where not (a crowd worker has accepted
         the task already), they are taken in as long as the study lacks finished participants,
-        in the cell that is likeliest to have lost some.
+        in the cell that is likeliest to have lost some; up to a quarter more than are wanted.
     """
-    cells = {number: counts.get(number, CellCounts()) for number in range(len(design.cells))}
+    quota = design.quota
+    cells = {number: counts.get(number, CellCounts()) for number in range(len(quota))}
     occupied = {number: count.occupied for number, count in cells.items()}
-    vacant = [number for number, count in occupied.items() if count < design.places]
+    vacant = [number for number, count in occupied.items() if count < quota[number]]
     if vacant:
-        return _fewest(vacant, occupied, rng)
-    if waiting or sum(count.finished for count in cells.values()) >= design.participants:
+        shares = {number: occupied[number] / quota[number] for number in vacant}
+        return _fewest(vacant, shares, rng)
+    if waiting or sum(count.finished for count in cells.values()) >= design.wanted:
         return None
-    expected = {number: count.finished + count.fresh for number, count in cells.items()}
+    if sum(occupied.values()) >= design.wanted + max(2, design.wanted // _SPARE):
+        return None
+    lacking = [number for number in cells if quota[number]]
+    expected = {n: (cells[n].finished + cells[n].fresh) / quota[n] for n in lacking}
     return _fewest(expected, expected, rng)
 
 
 def choose_within(
     study: Study, number: int, others: Sequence[Assignment], rng: Random
-) -> Assignment:
-    """Choose the question and the persona of the next participant of a cell.
+) -> list[Assignment]:
+    """Choose the questions and personas of the next participant of a cell, round by round.
 
     Parameters
     ----------
@@ -67,14 +73,21 @@ def choose_within(
     rng : Random
         Breaks ties.
     """
-    cell = study.design.cells[number]
-    questions = study.questions[cell.domain]
-    question = _fewest(questions, Counter(other.question for other in others), rng)
-    persona = None
-    if cell.condition == WITH_PERSONA:
-        played = Counter(other.persona for other in others if other.question == question)
-        persona = _fewest(questions[question].personas, played, rng)
-    return Assignment(number, *cell, question, persona)
+    design = study.design
+    questions = study.questions[design.cells[number].domain]
+    counts = Counter((other.method, other.question) for other in others)
+    rounds: list[Assignment] = []
+    for cell in design.sequence(number, len(questions)):
+        seen = [one for one in rounds if one.method == cell.method or not design.crossed]
+        taken = {one.question for one in seen}
+        options = [name for name in questions if name not in taken]
+        question = _fewest(options, {name: counts[cell.method, name] for name in options}, rng)
+        persona = None
+        if cell.condition == WITH_PERSONA:
+            played = Counter(other.persona for other in others if other.question == question)
+            persona = _fewest(questions[question].personas, played, rng)
+        rounds.append(Assignment(number, *cell, question, persona))
+    return rounds
 
 
 def _fewest(options: Iterable[T], counts: Mapping[T, float], rng: Random) -> T:

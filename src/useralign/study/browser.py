@@ -14,6 +14,8 @@ from urllib.parse import urlencode, urlsplit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    Form = Mapping[str, str | list[str]]
+
 TIMEOUT = 60.0
 _HEARD = 0.05  # seconds in which a server has read a request whose answer is to be lost
 
@@ -32,6 +34,15 @@ class Reply:
 
 
 @dataclass(slots=True)
+class Input:
+    """A field to fill in: its kind, what can be chosen, and its other attributes."""
+
+    kind: str
+    values: list[str] = field(default_factory=list)
+    attributes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class Page:
     """What can be read from a page.
 
@@ -40,11 +51,14 @@ class Page:
     fields : dict of str to str
         The hidden fields of its last form.
     options : list of str
-        The texts of what can be chosen; of a picture, what it shows.
+        The texts of what can be chosen; of a picture what it shows, or else its id.
     words : dict of str to str
-        Texts by the class of their element: `query-text`, `persona-name`, `code`.
+        Texts by the class of their element: `query-text`, `persona-name`, `code`; and the
+        `outcome` that a last page states.
     boxes : dict of str to str
         What can be ticked.
+    inputs : dict of str to Input
+        What can be filled in, by name.
     has_form : bool
     """
 
@@ -52,6 +66,7 @@ class Page:
     options: list[str] = field(default_factory=list)
     words: dict[str, str] = field(default_factory=dict)
     boxes: dict[str, str] = field(default_factory=dict)
+    inputs: dict[str, Input] = field(default_factory=dict)
     has_form: bool = False
 
 
@@ -73,16 +88,25 @@ class _Reader(HTMLParser):
             self.page.fields = {}
         elif tag == "input" and attributes.get("type") == "hidden":
             self.page.fields[attributes["name"]] = attributes.get("value", "")
-        elif tag == "input" and attributes.get("type") == "checkbox":
-            self.page.boxes[attributes["name"]] = attributes.get("value", "")
+        elif tag in ("input", "textarea"):
+            self._take_input(attributes, attributes.get("type", "text"))
         elif tag == "article":
             self.page.options.append("")
         elif tag == "img" and self.page.options:
-            self.page.options[-1] = attributes.get("alt", "")
+            name = attributes.get("src", "").rpartition("/")[2]
+            self.page.options[-1] = attributes.get("alt") or name
+        elif "data-outcome" in attributes:
+            self.page.words["outcome"] = attributes["data-outcome"]
         elif attributes.get("class") in self._WORDS or (
             tag == "div" and attributes.get("class") == "body"
         ):
             self._into, self._depth = attributes["class"], 1
+
+    def _take_input(self, attributes: dict[str, str], kind: str) -> None:
+        if kind == "checkbox":
+            self.page.boxes[attributes["name"]] = attributes.get("value", "")
+        known = self.page.inputs.setdefault(attributes["name"], Input(kind, [], attributes))
+        known.values.append(attributes.get("value", ""))
 
     def handle_endtag(self, tag: str) -> None:  # noqa: ARG002 - the parser's interface
         if self._into is not None:
@@ -122,15 +146,13 @@ class Browser:
         self._cookies: dict[str, str] = {}
         self._pipe: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def send(
-        self, path: str, fields: Mapping[str, str] | None, lost: str | None = None
-    ) -> Reply:
+    async def send(self, path: str, fields: Form | None, lost: str | None = None) -> Reply:
         """Send one request.
 
         Parameters
         ----------
         path : str
-        fields : mapping of str to str, optional
+        fields : mapping of str to (str or list of str), optional
             The form's; a GET without.
         lost : {None, "request", "reply"}
             What is lost on the way: the request never leaves, or its answer never arrives.
@@ -160,9 +182,7 @@ class Browser:
             self._pipe[1].close()
             self._pipe = None
 
-    async def _exchange(
-        self, path: str, fields: Mapping[str, str] | None, lost: str | None
-    ) -> Reply:
+    async def _exchange(self, path: str, fields: Form | None, lost: str | None) -> Reply:
         if self._pipe is None:
             self._pipe = await asyncio.open_connection(self._host, self._port)
         reader, writer = self._pipe
@@ -184,8 +204,8 @@ class Browser:
             self.close()
         return Reply(int(head[0].split(" ")[1]), headers.get("location"), body.decode())
 
-    def _request(self, path: str, fields: Mapping[str, str] | None) -> bytes:
-        body = b"" if fields is None else urlencode(fields).encode()
+    def _request(self, path: str, fields: Form | None) -> bytes:
+        body = b"" if fields is None else urlencode(fields, doseq=True).encode()
         origin = f"{self._host}:{self._port}"
         lines = [f"{'GET' if fields is None else 'POST'} {path} HTTP/1.1", f"Host: {origin}"]
         if fields is not None:

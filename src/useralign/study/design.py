@@ -1,172 +1,493 @@
-"""What a study is: its conditions, its numbers and its words, as data.
+"""What a study is: its material, its arms, its pages and its words, as data.
 
 The paper's study (section 6) crosses two domains, two methods and two conditions; a design may
-have any number of each. `read_design` builds one from a TOML file.
+have any number of each, and material of its own. `read_design` builds one from a TOML file.
 """
 
 from __future__ import annotations
 
+import json
+import math
+import tomllib
 from pathlib import Path
+from string import Template as StringTemplate
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
-from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from useralign import domains
-from useralign.errors import FileFormatError, OptionError
-from useralign.files import parse_toml
+from useralign.errors import FileFormatError, OptionError, UseralignError
+from useralign.files import parse_json, parse_toml
 from useralign.methods import method_for
+from useralign.store.interactions import FEW
+from useralign.study.flags import FlagRules
+from useralign.study.material import Material, QuestionEntry, material_problems, own, shipped
+from useralign.study.pages import TASK, Entry, PageEntry, Text, in_language, named_pages
+from useralign.study.recruitment import Recruitment
+from useralign.study.wording import Words, check_words
 
 if TYPE_CHECKING:
-    from useralign.domains import Question
+    from collections.abc import Callable, Iterator, Mapping
 
-TEMPLATE = Path(__file__).parent / "data" / "study.toml"
+_DATA = Path(__file__).parent / "data"
 WITH_PERSONA = "with-persona"
-MTURK_HOSTS = {"sandbox": "workersandbox.mturk.com", "live": "www.mturk.com"}
-_PROLIFIC = ("app.prolific.com", "app.prolific.co")
+OWN = "own"  # the domain of questions that stand in the file itself
+QUERY, COMPARISONS, EVALUATION, DONE = "query", "comparisons", "evaluation", "done"
 
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
-Words = Annotated[str, Field(min_length=1, max_length=20_000)]
 Condition = Literal["with-persona", "without-persona"]
+Budget = Annotated[int, Field(ge=1, le=200)]
+Checkpoints = Annotated[list[Annotated[int, Field(ge=1)]], Field(max_length=2)]
 
 
-class Cell(NamedTuple):
-    """What is compared between participants: one combination of domain, method and condition."""
+class StudyCell(NamedTuple):
+    """What is compared: one combination of domain, arm (by its name) and condition."""
 
     domain: str
     method: str
     condition: str
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class DomainEntry(_Entry):
-    """A domain with its questions, its number of comparisons and the two steps to evaluate."""
-
-    name: str
-    questions: Literal["all"] | Annotated[list[str], Field(min_length=1)] = "all"
-    budget: Annotated[int, Field(ge=1, le=200)]
-    checkpoints: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=2, max_length=2)]
-
-    @model_validator(mode="after")
-    def _in_order(self) -> DomainEntry:
-        earlier, later = self.checkpoints
-        if not earlier < later <= self.budget:
-            raise ValueError(
-                f"checkpoints must be two steps, the earlier first, within the budget of "
-                f"{self.budget}; got {self.checkpoints}"
-            )
-        return self
-
-    def load_questions(self) -> list[Question]:
-        """Load the questions from the domain."""
-        domain = domains.load(self.name)
-        if self.questions == "all":
-            return list(domain.questions)
-        return [domain.question(name) for name in self.questions]
-
-
-class Recruitment(_Entry):
-    """Where participants come from.
+class Arm(Entry):
+    """A way of choosing comparisons, as one group of participants meets it.
 
     Parameters
     ----------
-    link : bool
-        Anybody with the address may take part.
-    invitation : bool
-        Only with an invitation, each for one participant; `useralign study invite` makes them.
-    prolific : str
-        The completion address that Prolific shows, or nothing.
-    mturk : {"off", "sandbox", "live"}
+    name : str
+        Its name in the data; the method's when not given.
+    method : str
+        Any installed one, or the preset `few`.
+    per_screen : int, optional
+        How many candidates a screen has; 2, or what the preset says.
+    budget : int, optional
+        Instead of the domain's.
+    checkpoints : list of int, optional
+        Instead of the domain's, as many as it has.
+    epsilon : float, optional
+        Stop earlier, when the bound is at most this.
+    options : dict
+        The method's own.
+    weight : float
+        Its share of the participants, against 1 for the others.
     """
 
-    link: bool = True
-    invitation: bool = False
-    prolific: str = ""
-    mturk: Literal["off", "sandbox", "live"] = "off"
+    name: Annotated[str, Field(max_length=40)] = ""
+    method: str
+    per_screen: Annotated[int, Field(ge=2, le=9)] | None = None
+    budget: Budget | None = None
+    checkpoints: Checkpoints | None = None
+    epsilon: Annotated[float, Field(ge=0, strict=False)] | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+    weight: Annotated[float, Field(gt=0, le=1000, strict=False)] = 1.0
 
-    @field_validator("prolific")
+    @model_validator(mode="before")
     @classmethod
-    def _of_prolific(cls, address: str) -> str:
-        parts = urlsplit(address)
-        if address and (parts.scheme != "https" or parts.hostname not in _PROLIFIC):
-            raise ValueError(
-                "expected the completion address that Prolific shows for the study, "
-                "https://app.prolific.com/submissions/complete?cc=..., or nothing"
-            )
-        return address
+    def _named(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            data = {"method": data}
+        if isinstance(data, dict) and not data.get("name") and "method" in data:
+            data = {**data, "name": data["method"]}
+        return data
 
     @model_validator(mode="after")
-    def _some_way_in(self) -> Recruitment:
-        if not (self.link or self.invitation or self.prolific or self.mturk != "off"):
-            raise ValueError("nobody could take part: set link, invitation, prolific or mturk")
+    def _is_known(self, info: ValidationInfo) -> Arm:
+        if info.context is None:  # from the database, where it was checked before
+            return self
+        method = "frugal" if self.method == FEW else self.method
+        try:
+            built = method_for(method, **self.options)
+        except UseralignError as error:
+            raise ValueError(str(error)) from None
+        if not built.asks:
+            raise ValueError(
+                f"{self.method!r} asks nothing, so there is nothing to compare; "
+                "Random is evaluated in every study, leave it out"
+            )
         return self
 
+    @model_serializer(mode="wrap")
+    def _brief(self, handler: SerializerFunctionWrapHandler) -> Any:
+        """Write an arm that is a method and nothing else as its name, as a file has it."""
+        plain = self == Arm.model_construct(name=self.method, method=self.method)
+        return self.method if plain else handler(self)
 
-class Design(_Entry):
+    def settings(self, budget: int, seed: int) -> dict[str, Any]:
+        """Return the arguments of a session."""
+        settings: dict[str, Any] = {
+            "method": self.method,
+            "epsilon": self.epsilon,
+            "budget": budget,
+            "seed": seed,
+        }
+        settings |= {} if self.per_screen is None else {"per_screen": self.per_screen}
+        return settings | ({"options": self.options} if self.options else {})
+
+
+class DomainEntry(Entry):
+    """A set of questions with the number of comparisons and the steps to evaluate.
+
+    Parameters
+    ----------
+    name : str
+        A domain that comes with the package; or any name, with questions of your own.
+    questions : "all" or list of str
+        Of a domain that comes with the package.
+    own : list of QuestionEntry
+        Questions of your own.
+    budget : int
+    checkpoints : list of int
+        One or two steps whose selections are compared with the baseline; none for a study without
+        evaluation.
+    """
+
+    name: Annotated[str, Field(max_length=40)]
+    questions: Literal["all"] | Annotated[list[str], Field(min_length=1)] = "all"
+    own: list[QuestionEntry] = Field(default_factory=list)
+    budget: Budget
+    checkpoints: Checkpoints
+
+    @model_validator(mode="after")
+    def _in_order(self, info: ValidationInfo) -> DomainEntry:
+        _check_checkpoints(self.checkpoints, self.budget)
+        names = [question.id for question in self.own]
+        if twins := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"the question {min(twins)!r} is there twice")
+        if info.context is not None and not self.own:
+            try:
+                self.load_questions(None)
+            except OptionError as error:
+                raise ValueError(str(error)) from None
+        return self
+
+    def load_questions(self, folder: Path | None) -> list[Material]:
+        """Return the questions; `folder` is where the files of your own are."""
+        if self.own:
+            return [own(entry, folder or Path()) for entry in self.own]
+        domain = domains.load(self.name)
+        if self.questions == "all":
+            return [shipped(question) for question in domain.questions]
+        return [shipped(domain.question(name)) for name in self.questions]
+
+
+def _check_checkpoints(checkpoints: list[int], budget: int) -> None:
+    if sorted(set(checkpoints)) != checkpoints or max(checkpoints, default=0) > budget:
+        raise ValueError(
+            f"checkpoints must be at most two steps, the earlier first, within the budget of "
+            f"{budget}; got {checkpoints}"
+        )
+
+
+class Quota(Entry):
+    """How many participants some cells want.
+
+    Parameters
+    ----------
+    domain, method, condition : str, optional
+        Which cells; all where one is not given.
+    participants : int
+        For each of these cells.
+    """
+
+    domain: str | None = None
+    method: str | None = None
+    condition: Condition | None = None
+    participants: Annotated[int, Field(ge=0, le=1_000_000)]
+
+    def covers(self, cell: StudyCell) -> bool:
+        """Whether a cell is one of these."""
+        mine = (self.domain, self.method, self.condition)
+        return all(name in (None, value) for name, value in zip(mine, cell, strict=True))
+
+
+def _alone() -> list[Condition]:
+    return ["without-persona"]
+
+
+def _no_twins(entries: list[Any]) -> list[Any]:
+    names = [getattr(entry, "name", getattr(entry, "id", entry)) for entry in entries]
+    if twins := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"{twins[0]!r} is there twice")
+    return entries
+
+
+class Design(Entry):
     """A study as data.
 
     Parameters
     ----------
     slug : str
         Its name in addresses and commands.
-    title : str
+    title : str or dict
+        What participants see; like every text, one or one per language.
     participants : int
         How many are wanted, over all cells.
-    methods : list of str
+    methods : list of Arm
+        In a file also `arms`; a plain name is a method without options.
     conditions : list of {"with-persona", "without-persona"}
     domains : list of DomainEntry
+        In a file questions of your own also stand at the top, with `budget` and `checkpoints`.
+    assignment : {"between", "within"}
+        Whether a participant meets one arm, or all of them one after the other.
+    questions_each : int or "all"
+        How many questions a participant gets with each arm they meet.
+    quotas : list of Quota
+        For cells that want another number of participants than the others.
+    seed : int, optional
+        Makes assignments, sides and orders reproducible.
+    pages : list of PageEntry
+        What comes before and after the task; the task alone when not given.
+    wording : {"plain", "paper"}
+        The built-in texts.
+    words : dict of str to (str or dict)
+        Texts in place of built-in ones, by their key.
+    languages : list of str
+        The first is the one for browsers of other languages.
     attention_checks : bool
         Whether the evaluation has a comparison whose right answer is stated.
     active_minutes : float
         How long a participant who does nothing keeps their place.
-    payment, contact, consent : str
+    limit_minutes : float, optional
+        How long a participant may take in all.
+    withdraw : bool
+        Whether pages have a way to stop taking part.
+    payment, contact, consent : str or dict
         What participants read; `consent` is Markdown.
     recruitment : Recruitment
+    flags : FlagRules
+        When somebody's answers are flagged.
+    data : {"study", "pilot", "simulated"}
+        What its data are: a rehearsal is a study of its own, and marked.
     """
 
     slug: Slug
-    title: Annotated[str, Field(min_length=1, max_length=200)]
+    title: Text
     participants: Annotated[int, Field(ge=1, le=1_000_000)]
-    methods: Annotated[list[str], Field(min_length=1)]
-    conditions: Annotated[list[Condition], Field(min_length=1)]
+    methods: Annotated[list[Arm], Field(min_length=1)]
+    conditions: Annotated[list[Condition], Field(min_length=1)] = Field(default_factory=_alone)
     domains: Annotated[list[DomainEntry], Field(min_length=1)]
+    assignment: Literal["between", "within"] = "between"
+    questions_each: Literal["all"] | Annotated[int, Field(ge=1, le=50)] = 1
+    quotas: list[Quota] = Field(default_factory=list)
+    seed: int | None = None
+    pages: Annotated[list[PageEntry], BeforeValidator(named_pages)] = Field(default_factory=list)
+    wording: Literal["plain", "paper"] = "plain"
+    words: dict[str, Text] = Field(default_factory=dict)
+    languages: Annotated[list[str], Field(min_length=1)] = Field(default_factory=lambda: ["en"])
     attention_checks: bool = False
     active_minutes: Annotated[float, Field(gt=0, le=10_000, strict=False)] = 45.0
-    payment: Annotated[str, Field(max_length=2_000)] = ""
-    contact: Words
-    consent: Words
+    limit_minutes: Annotated[float, Field(gt=0, le=100_000, strict=False)] | None = None
+    withdraw: bool = True
+    payment: Text = ""
+    contact: Text
+    consent: Text
     recruitment: Recruitment = Recruitment()
+    flags: FlagRules = FlagRules()
+    data: Literal["study", "pilot", "simulated"] = "study"
+    _folder: Path | None = PrivateAttr(None)
 
-    @field_validator("methods", "conditions", "domains")
+    @model_validator(mode="before")
     @classmethod
-    def _no_twins(cls, entries: list[Any]) -> list[Any]:
-        names = [getattr(entry, "name", entry) for entry in entries]
-        if twins := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"{twins[0]!r} is there twice")
-        return entries
+    def _spelled_out(cls, data: Any, info: ValidationInfo) -> Any:
+        """Take the shorter spellings of a file for what they stand for."""
+        if not isinstance(data, dict):
+            return data
+        data = dict(data)
+        if "arms" in data and "methods" not in data:
+            data["methods"] = data.pop("arms")
+        if "questions" in data and "domains" not in data:
+            folder = (info.context or {}).get("folder")
+            entry = {"name": OWN, "own": _listed(data.pop("questions"), folder), "checkpoints": []}
+            keys = [key for key in ("budget", "checkpoints") if key in data]
+            data["domains"] = [entry | {key: data.pop(key) for key in keys}]
+        return data
+
+    @field_validator("methods", "conditions", "domains", "pages", "languages")
+    @classmethod
+    def _each_once(cls, entries: list[Any]) -> list[Any]:
+        return _no_twins(entries)
+
+    @field_validator("contact", "consent", "title")
+    @classmethod
+    def _says_something(cls, text: Any) -> Any:
+        if not text:
+            raise ValueError("must not be empty")
+        return text
+
+    @model_validator(mode="after")
+    def _whole(self, info: ValidationInfo) -> Design:
+        self._folder = (info.context or {}).get("folder")
+        problems = list(self._problems())
+        if info.context is not None:
+            problems += self._file_problems(info.context)
+        if problems:
+            raise ValueError("\n".join(problems))
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two designs say the same, wherever their files are."""
+        return isinstance(other, Design) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(self.slug)
+
+    def _problems(self) -> Iterator[str]:
+        """Yield what is wrong between parts that are right by themselves."""
+        names = [page.id for page in self.pages]
+        for name in sorted({QUERY, COMPARISONS, EVALUATION, DONE} & set(names)):
+            yield f"pages: the id {name!r} is taken by a part of the task; name the page otherwise"
+        if self.pages and [page.kind for page in self.pages].count(TASK) != 1:
+            yield 'pages: needs one page of kind = "task", where the comparisons come'
+        for number, arm in enumerate(self.methods):
+            for entry in self.domains:
+                steps = self.checkpoints(entry.name, arm.name)
+                try:
+                    _check_checkpoints(steps, self.budget(entry.name, arm.name))
+                except ValueError as error:
+                    yield f"methods[{number}]: {error}"
+                if len(steps) != len(entry.checkpoints):
+                    few = f"has {len(steps)} checkpoints, {entry.name} has another number"
+                    yield f"methods[{number}]: {few}"
+        for number, quota in enumerate(self.quotas):
+            if not any(quota.covers(cell) for cell in self.cells):
+                yield f"quotas[{number}]: is about none of the cells"
+
+    def _file_problems(self, context: Mapping[str, Any]) -> list[str]:
+        """List what is wrong with the material and the words."""
+        problems = check_words(self.words, self.wording, self.languages)
+        for number, entry in enumerate(self.domains):
+            evaluated, played = bool(entry.checkpoints), WITH_PERSONA in self.conditions
+            loaded = entry.load_questions(self._folder)
+            for index, material in enumerate(loaded if context["prepared"] else ()):
+                where = f"domains[{number}]" + (f".own[{index}]" if entry.own else "")
+                found = material_problems(material, evaluated=evaluated, personas=played)
+                problems += [f"{where}: {problem}" for problem in found]
+            if isinstance(self.questions_each, int) and len(loaded) < self._questions_needed:
+                problems.append(
+                    f"questions_each: a participant would need {self._questions_needed} different "
+                    f"questions, there are {len(loaded)}; lower it, or say "
+                    'questions_each = "all" to repeat them with every arm'
+                )
+        return problems
 
     @property
-    def cells(self) -> list[Cell]:
-        """The cells, always in the same order; a participant's `cell` is an index into it."""
+    def crossed(self) -> bool:
+        """Whether a participant gets all questions, with every arm they meet."""
+        return self.questions_each == "all"
+
+    @property
+    def _questions_needed(self) -> int:
+        each = 1 if isinstance(self.questions_each, str) else self.questions_each
+        return each * (len(self.methods) if self.assignment == "within" else 1)
+
+    @property
+    def cells(self) -> list[StudyCell]:
+        """The cells, always in the same order; a participant's `cell` is an index into it.
+
+        Within persons a cell has all arms, and is named after the one that comes first.
+        """
         return [
-            Cell(domain.name, method, condition)
+            StudyCell(domain.name, arm.name, condition)
             for domain in self.domains
-            for method in self.methods
+            for arm in self.methods
             for condition in self.conditions
         ]
 
+    def sequence(self, number: int, questions: int) -> list[StudyCell]:
+        """Return what a participant of a cell meets, round by round.
+
+        Parameters
+        ----------
+        number : int
+            The index among the cells.
+        questions : int
+            How many questions the domain has.
+        """
+        cell = self.cells[number]
+        each = questions if isinstance(self.questions_each, str) else self.questions_each
+        if self.assignment == "between":
+            return [cell] * each
+        names = self.arm_names
+        first = names.index(cell.method)
+        turned = names[first:] + names[:first]
+        return [cell._replace(method=name) for name in turned for _ in range(each)]
+
+    def route(self, sequence: list[StudyCell]) -> list[str]:
+        """Return the stages of a participant who meets this sequence; see `stage_key`."""
+        pages = self.pages or [PageEntry(id=TASK, kind=TASK)]
+        rounds = [page.id for page in pages if page.each_round]
+        stages: list[str] = []
+        for page in pages:
+            if page.kind == TASK:
+                for number, cell in enumerate(sequence):
+                    evaluated = [EVALUATION] if self.checkpoints(*cell[:2]) else []
+                    names = [QUERY, COMPARISONS, *evaluated, *rounds]
+                    stages += [stage_key(name, number) for name in names]
+            elif not page.each_round:
+                stages.append(page.id)
+        return [*stages, DONE]
+
+    @property
+    def quota(self) -> list[int]:
+        """How many participants each cell wants."""
+        weights = [self.arm(cell.method).weight for cell in self.cells]
+        whole = sum(weights)
+        wanted = [math.ceil(self.participants * weight / whole - 1e-9) for weight in weights]
+        for entry in self.quotas:
+            for number, cell in enumerate(self.cells):
+                if entry.covers(cell):
+                    wanted[number] = entry.participants
+        return wanted
+
+    @property
+    def wanted(self) -> int:
+        """How many participants are wanted in all."""
+        return sum(self.quota) if self.quotas else self.participants
+
     @property
     def places(self) -> int:
-        """How many participants each cell wants."""
-        return -(-self.participants // len(self.cells))
+        """How many participants the largest cell wants."""
+        return max(self.quota)
+
+    @property
+    def heading(self) -> str:
+        """The title in the first language."""
+        return in_language(self.title, self.languages[0])
 
     @property
     def window(self) -> float:
         """How long a participant who does nothing keeps their place, in seconds."""
         return 60.0 * self.active_minutes
+
+    @property
+    def arm_names(self) -> list[str]:
+        """The names of the arms."""
+        return [arm.name for arm in self.methods]
+
+    def arm(self, name: str) -> Arm:
+        """Return an arm by its name."""
+        return next(arm for arm in self.methods if arm.name == name)
+
+    def page(self, name: str) -> PageEntry | None:
+        """Return a page by its id; None for a part of the task."""
+        return next((page for page in self.pages if page.id == name), None)
+
+    def budget(self, domain: str, arm: str) -> int:
+        """Return the number of comparisons of an arm in a domain."""
+        return self.arm(arm).budget or self.domain(domain).budget
+
+    def checkpoints(self, domain: str, arm: str) -> list[int]:
+        """Return the steps that are evaluated for an arm in a domain."""
+        own_steps = self.arm(arm).checkpoints
+        return self.domain(domain).checkpoints if own_steps is None else own_steps
 
     def domain(self, name: str) -> DomainEntry:
         """Return the entry of a domain."""
@@ -175,28 +496,116 @@ class Design(_Entry):
                 return entry
         raise OptionError(f"study {self.slug!r} has no domain {name!r}")
 
+    def words_in(self, language: str) -> Words:
+        """Return the texts of the pages in a language."""
+        return Words(self.wording, self.words, language)
+
+    def load_questions(self) -> dict[str, list[Material]]:
+        """Return the questions by domain; those of your own from beside the study file."""
+        return {entry.name: entry.load_questions(self._folder) for entry in self.domains}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the design as plain data."""
         return self.model_dump(mode="json")
 
     @classmethod
     def from_dict(cls, data: Any) -> Design:
-        """Build a design from plain data."""
+        """Build a design from plain data, such as `to_dict` returns."""
         return cls.model_validate(data)
+
+    def changed(self, **changes: Any) -> Design:
+        """Return the design with other values for some keys; its files are where they were."""
+        new = self.from_dict(self.to_dict() | changes)
+        new._folder = self._folder
+        return new
+
+
+def stage_key(name: str, number: int) -> str:
+    """Return the name of a stage in a round, from 0: `query`, `query.1`, ..."""
+    return f"{name}.{number}" if number else name
+
+
+def split_stage(key: str) -> tuple[str, int]:
+    """Return the name and the round of a stage."""
+    name, _, number = key.partition(".")
+    return name, int(number) if number.isdecimal() else 0
+
+
+def _listed(questions: Any, folder: Path | None) -> Any:
+    """Return questions as a list; a text is the name of a TOML or JSON lines file beside."""
+    if isinstance(questions, str):
+        path = Path(folder or ".") / questions
+        try:
+            text = path.read_text(encoding="utf-8")
+            if path.suffix == ".toml":
+                questions = tomllib.loads(text).get("questions")
+            else:
+                questions = [parse_json(line) for line in text.splitlines() if line.strip()]
+        except (OSError, ValueError) as error:
+            raise ValueError(f"questions: {path.name} cannot be read ({error})") from None
+    if not isinstance(questions, list):
+        return questions
+    return [
+        {"id": f"q{number}", **question} if isinstance(question, dict) else question
+        for number, question in enumerate(questions, start=1)
+    ]
 
 
 def template() -> str:
     """Return a study file to begin with: the paper's study, with comments."""
-    return TEMPLATE.read_text(encoding="utf-8")
+    return (_DATA / "study.toml").read_text(encoding="utf-8")
 
 
-def read_design(path: str | Path) -> Design:
+def paper_template(participants: int) -> str:
+    """Return the same with the paper's wording, without what the paper does not have."""
+    text = template().replace("participants = 960 ", f"participants = {participants} ")
+    words = 'wording = "paper"              # its stage titles and instructions\nwithdraw = false\n'
+    return text.replace("attention_checks = true ", f"{words}attention_checks = false")
+
+
+def own_template(kind: str, question: str, answers: str, participants: int) -> str:
+    """Return a study file to begin with for material of your own, with comments.
+
+    Parameters
+    ----------
+    kind : {"texts", "pictures"}
+    question : str
+    answers : str
+        A file or folder; or who makes them, such as `openai:gpt-4o`.
+    participants : int
+    """
+    text = (_DATA / "own.toml").read_text(encoding="utf-8")
+    pictures = kind == "pictures"
+    made = ":" in answers and not Path(answers).exists()
+    material = f"model = {json.dumps(answers)}   # makes the answers: `useralign study prepare`"
+    if not made:
+        material = (
+            f"pool = {json.dumps(answers)}\n"
+            'baseline = "A usual answer, to compare selections with."   # or the id of an answer'
+        )
+    return StringTemplate(text).substitute(
+        slug="my-study",
+        participants=participants,
+        several=6 if pictures else 4,
+        question=json.dumps(question, ensure_ascii=False),
+        material=material + ("\nimages = true" if made and pictures else ""),
+    )
+
+
+def read_design(path: str | Path, *, prepared: bool = True) -> Design:
     """Read a study file.
+
+    Parameters
+    ----------
+    path : str or Path
+    prepared : bool
+        Whether the material must be there.
 
     Raises
     ------
     FileFormatError
-        Naming the file, the key, what was found and what was expected.
+        Naming the file, and for everything that is wrong the key, what was found and what was
+        expected.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -205,36 +614,44 @@ def read_design(path: str | Path) -> Design:
             f"{path}: cannot be read as a study file ({error}); `useralign study init {path}` "
             "writes one to begin with"
         ) from error
-    return parse_design(text, where=str(path))
+    folder = Path(path).absolute().parent
+    return parse_design(text, where=str(path), folder=folder, prepared=prepared)
 
 
-def parse_design(text: str, where: str = "study file") -> Design:
-    """Read a design from the text of a TOML file; `where` is its name in messages."""
+def parse_design(
+    text: str, where: str = "study file", *, folder: Path | None = None, prepared: bool = True
+) -> Design:
+    """Read a design from the text of a TOML file.
+
+    Parameters
+    ----------
+    text : str
+    where : str
+        Its name in messages.
+    folder : Path, optional
+        Where the files are that it names; the working folder when not given.
+    prepared : bool
+        Whether the material must be there.
+    """
     help_ = "`useralign study init` shows every key"
-    return parse_toml(Design, text, where, check=_check_names, help_=help_)
+    context = {"folder": folder or Path(), "prepared": prepared}
+    return parse_toml(Design, text, where, help_=help_, context=context, shown=_as_written(text))
 
 
-def _check_names(design: Design) -> None:
-    """Raise OptionError if a design names a domain, question or method that is not there."""
-    for number, entry in enumerate(design.domains):
-        try:
-            questions = entry.load_questions()
-        except OptionError as error:
-            raise OptionError(f"domains[{number}]: {error}") from None
-        if WITH_PERSONA in design.conditions:
-            for question in questions:
-                if not question.personas:
-                    raise OptionError(
-                        f"domains[{number}]: {question.id} has no persona, which the condition "
-                        f"{WITH_PERSONA!r} needs; leave one of the two out"
-                    )
-    for number, name in enumerate(design.methods):
-        try:
-            asks = method_for(name).asks
-        except OptionError as error:
-            raise OptionError(f"methods[{number}]: {error}") from None
-        if not asks:
-            raise OptionError(
-                f"methods[{number}]: {name!r} asks nothing, so there is nothing to compare; "
-                "Random is evaluated in every study, leave it out"
-            )
+def _as_written(text: str) -> Callable[[str], str]:
+    """Return what undoes the spelling out of shorter keys, for messages about a file."""
+    lines = [line.strip() for line in text.splitlines()]
+    if "[[domains]]" in lines:
+        short: dict[str, str] = {}
+    else:
+        short = {"domains[0].own": "questions", "domains[0].": ""}
+    if any(line.startswith(("[[arms]]", "arms ", "arms=")) for line in lines):
+        short["methods"] = "arms"
+
+    def spell(problem: str) -> str:
+        for long, brief in short.items():
+            if problem.startswith(long):
+                return brief + problem.removeprefix(long)
+        return problem
+
+    return spell

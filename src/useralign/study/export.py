@@ -1,7 +1,9 @@
 """Exports as CSV, JSON lines or Parquet, with a codebook; read back, they are equal.
 
-Three datasets: `answers`, a row per choice; `participants`, a row each; and `payments`, which
-names the recruiting service's workers and is never part of the others. Rows are written as they
+The datasets: `answers`, a row per choice; `participants`, a row each, with flags; `pages`, a row
+per page of each; `fields`, what was filled in; `candidates`, what was compared; and `payments`,
+which names the recruiting service's workers and is never part of the others. The design as it was
+is written beside them. Rows are written as they
 come from the database, so that memory does not grow with their number.
 """
 
@@ -10,21 +12,27 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import tomllib
+from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from useralign import __version__
 from useralign.errors import FileFormatError, OptionError
 from useralign.extras import import_extra
 from useralign.files import write_atomically
 from useralign.store import studies
 from useralign.store.studies import ATTENTION, CHUNK, EARLIER, LATER, RANDOM, pseudonym_of
-from useralign.study.flow import COMPARISONS, DONE, EVALUATION, QUERY, SIDES
+from useralign.study.design import COMPARISONS, DONE, EVALUATION, QUERY, split_stage
+from useralign.study.flags import LEFT, measure_people
+from useralign.study.flow import CLIENT, MILLISECONDS, SIDES
+from useralign.study.pages import in_language
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from useralign.pool import Pool
     from useralign.store import Store
@@ -33,6 +41,7 @@ if TYPE_CHECKING:
         Author,
         ComparisonAnswer,
         Matchup,
+        PageAnswer,
         Participant,
         StudyRecords,
     )
@@ -46,11 +55,19 @@ FORMATS = {
     "parquet": "application/vnd.apache.parquet",
 }
 BASELINE = "baseline"
-SHARED = ("answers", "participants")  # the datasets of an export, unless others are named
+SHARED = (
+    "answers",
+    "participants",
+    "pages",
+    "fields",
+    "candidates",
+)  # the datasets of an export, unless others are named
 _INSTRUCTED, _FORBIDDEN = "instructed", "forbidden"  # the two options of an attention check
 _ROLES = (EARLIER, LATER, RANDOM)
 _ASSIGNED = ("domain", "question", "method", "condition", "persona")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
+# Where a cell may begin: at the start, and behind what some sheets split at.
+_FORMULA = re.compile(r"(^|[;\t])(?=[ ,|]*[=+@\t\r\n'-])")
+_NEUTRALISED = re.compile(r"(^|[;\t])'")
 _ARROW = {"text": "string", "whole": "int64", "number": "float64", "truth": "bool_"}
 
 
@@ -76,8 +93,9 @@ COLUMNS = {
 }
 _FORMULAS = (
     "In CSV files a text that a spreadsheet would take for a formula (it begins with `=`, `+`, "
-    "`-`, `@`, a tab or a line break) or that begins with an apostrophe has one more apostrophe "
-    "in front. "
+    "`-`, `@`, a tab or a line break, or one of these follows a semicolon or a tab, separators "
+    "such as commas left out) or that has an "
+    "apostrophe there has one more apostrophe in that place. "
     "`useralign.study.export.read_rows` takes it away."
 )
 
@@ -85,39 +103,61 @@ _FORMULAS = (
 def export(
     store: Store,
     study: Study,
-    folder: Path,
-    form: str = "csv",
+    out: Path,
+    form: str | None = None,
     *,
     datasets: tuple[str, ...] = SHARED,
 ) -> list[Path]:
-    """Write a study's data and codebook into a folder.
+    """Write a study's data, its design and a codebook.
 
     Parameters
     ----------
     store : Store
     study : Study
-    folder : Path
-        Created if need be.
-    form : {"csv", "jsonl", "parquet"}
+    out : Path
+        A folder, created if need be; or a file such as `name.parquet`, which is the first dataset
+        in the format of its suffix, with the others beside it.
+    form : {"csv", "jsonl", "parquet"}, optional
+        That of the suffix, or CSV, when not given.
     datasets : tuple of str
-        Which of answers, participants and payments.
+        Which of `COLUMNS`.
 
     Returns
     -------
     list of Path
         The files.
     """
-    check_form(form)
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
+    paths, form = _destination(study, out, form, datasets)
     for name in datasets:
-        path = folder / f"{study.slug}-{name}.{form}"
-        with path.open("wb") as file:
+        with paths[name].open("wb") as file:
             for piece in stream(store, study, name, form):
                 file.write(piece)
-        written.append(path)
-    words = codebook(study, datasets)
-    return [*written, write_atomically(folder / f"{study.slug}-codebook.md", words)]
+    texts = {"design": design_text(study), "codebook": codebook(study, datasets)}
+    written = [write_atomically(paths[name], text) for name, text in texts.items()]
+    return [*(paths[name] for name in datasets), *written]
+
+
+def _destination(
+    study: Study, out: Path, form: str | None, datasets: tuple[str, ...]
+) -> tuple[dict[str, Path], str]:
+    """Return where each file of an export goes, and the format."""
+    named = bool(out.suffix) and not out.is_dir()
+    suffix = out.suffix.removeprefix(".") if named else "csv"
+    check_form(form or suffix)
+    if named and form not in (None, suffix):
+        raise OptionError(f"{out} is to be {form}, and its name says {suffix}; leave --format out")
+    form = form or suffix
+    folder, stem = (out.parent, out.stem) if named else (out, study.slug)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {name: folder / f"{stem}-{name}.{form}" for name in datasets}
+    paths |= {"design": folder / f"{stem}-design.json", "codebook": folder / f"{stem}-codebook.md"}
+    return paths | ({datasets[0]: out} if named else {}), form
+
+
+def design_text(study: Study) -> str:
+    """Return the design as it was, as JSON; `version` is that of the export."""
+    value = {"version": __version__, "created": _moment(study.created)}
+    return json.dumps(value | {"design": study.design.to_dict()}, ensure_ascii=False, indent=1)
 
 
 def stream(store: Store, study: Study, dataset: str, form: str) -> Iterator[bytes]:
@@ -142,9 +182,17 @@ def dataset_rows(store: Store, study: Study, dataset: str) -> Iterator[Record]:
     ----------
     store : Store
     study : Study
-    dataset : {"answers", "participants", "payments"}
+    dataset : str
+        One of `COLUMNS`.
     """
-    make = {"answers": _answers, "participants": _participants, "payments": _payments}[dataset]
+    make = {
+        "answers": _answers,
+        "participants": _participants,
+        "pages": _pages,
+        "fields": _fields,
+        "candidates": _candidates,
+        "payments": _payments,
+    }[dataset]
     with studies.streaming(store, study.slug) as records:
         yield from make(records, store, study)
 
@@ -152,15 +200,25 @@ def dataset_rows(store: Store, study: Study, dataset: str) -> Iterator[Record]:
 def _answers(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
     for author, answer in records.comparison_answers():
         pool = _pool(store, study, author.assignment)
-        left, right = (pool[index].label for index in answer.candidates)
-        screen = (COMPARISONS, "comparison", left, right)
-        yield _answer(author, answer, screen, SIDES[answer.position])
+        left, *others = (pool[index].label for index in answer.candidates)
+        screen = (COMPARISONS, "comparison", left, " | ".join(others))
+        two = len(others) == 1
+        side = SIDES[answer.position] if two else str(answer.position + 1)
+        row = _answer(author, answer, screen, side) | {"seed": answer.seed}
+        yield row if two else row | {"winner": [left, *others][answer.position]}
     for author, matchup in records.matchup_answers():
         names = _INSTRUCTED, _FORBIDDEN
         if matchup.role != ATTENTION:
             names = _pool(store, study, author.assignment)[matchup.candidate].label, BASELINE
         left, right = names if matchup.side == "left" else names[::-1]
-        yield _answer(author, matchup, (EVALUATION, matchup.role, left, right), matchup.chosen)
+        row = _answer(author, matchup, (EVALUATION, matchup.role, left, right), matchup.chosen)
+        yield row | {"step": _step(study, author.assignment, matchup.role)}
+
+
+def _step(study: Study, assignment: Assignment, role: str) -> int | None:
+    """Return the checkpoint that a role is evaluated at."""
+    checkpoints = study.design.checkpoints(assignment.domain, assignment.method)
+    return dict(zip((LATER, EARLIER), reversed(checkpoints), strict=False)).get(role)
 
 
 def _answer(
@@ -186,16 +244,41 @@ def _answer(
         "asked": _moment(asked),
         "server_seconds": round(answered - asked, 3),
         "page_seconds": None if answer.milliseconds is None else answer.milliseconds / 1000,
+        "round": answer.round + 1,
+        "step": None,
+        "seed": None,
     }
 
 
 def _participants(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
     for chunk in records.participants():
         ids = [who.id for who in chunk]
-        entered, matchups = records.stage_times(ids), records.matchups_by_role(ids)
+        entered, matchups = records.stage_times(ids), records.matchups_of(ids)
+        kept = records.page_answers_of(ids)
+        measures = measure_people(records, study.design.pages, chunk)
         for who in chunk:
             pool = _pool(store, study, who.assignment)
-            yield _participant(who, entered.get(who.id, {}), matchups.get(who.id, {}), pool)
+            first = {one.role: one for one in matchups.get(who.id, []) if one.round == 0}
+            yield {
+                **_participant(who, entered.get(who.id, {}), first, pool),
+                "rounds": len(who.rounds) or 1,
+                "data": study.design.data,
+                "outcome": who.outcome,
+                "language": who.language,
+                **_client(kept.get(who.id, [])),
+                **_rounded(asdict(measures[who.id])),
+                **measures[who.id].flags(study.design.flags),
+            }
+
+
+def _client(answers: Sequence[PageAnswer]) -> Record:
+    """Return what was kept of somebody's browser, and the version they began with."""
+    said = {one.field: one.value for one in answers if one.page == CLIENT}
+    return {name: said.get(name) for name in ("device", "screen", "version")}
+
+
+def _rounded(measures: Record) -> Record:
+    return {k: round(v, 3) if isinstance(v, float) else v for k, v in measures.items()}
 
 
 def _participant(
@@ -220,11 +303,77 @@ def _participant(
     }
 
 
-def _payments(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
+def _pages(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
     del store, study
+    for chunk in records.participants():
+        ids = [who.id for who in chunk]
+        times, kept = records.stage_times(ids), records.page_answers_of(ids)
+        for who in chunk:
+            entered = sorted(times.get(who.id, {}).items(), key=lambda item: item[1])
+            for place, (stage, moment) in enumerate(entered):
+                page, number = split_stage(stage)
+                here = [one for one in kept.get(who.id, []) if one.page == stage]
+                spent = [int(one.value or 0) for one in here if one.field == MILLISECONDS]
+                after = entered[place + 1][1] if place + 1 < len(entered) else None
+                yield {
+                    "participant": who.pseudonym,
+                    "page": page,
+                    "round": number + 1,
+                    "entered": _moment(moment),
+                    "server_seconds": None if after is None else round(after - moment, 3),
+                    "page_seconds": sum(spent) / 1000 if spent else None,
+                    "times_left": sum(int(one.value or 0) for one in here if one.field == LEFT),
+                }
+
+
+def _fields(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
+    del store
+    checked = {(page.id, entry.id): entry for page in study.design.pages for entry in page.fields}
+    for chunk in records.participants():
+        kept = records.page_answers_of([who.id for who in chunk])
+        for who in chunk:
+            for one in kept.get(who.id, []):
+                page, number = split_stage(one.page)
+                entry = checked.get((page, one.field))
+                if entry is None:  # what the page measured
+                    continue
+                yield {
+                    "participant": who.pseudonym,
+                    "page": page,
+                    "round": number + 1,
+                    "attempt": one.attempt + 1,
+                    "field": one.field,
+                    "value": one.value,
+                    "correct": None if entry.correct is None else entry.is_correct(one.value),
+                    "answered": _moment(one.answered),
+                }
+
+
+def _candidates(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
+    del records
+    language = study.design.languages[0]
+    for domain, questions in study.questions.items():
+        for name, question in questions.items():
+            pool = store.pools.of_session(question.pool_id)
+            named = [(one.label, one) for one in pool]
+            named += [] if pool.baseline is None else [(BASELINE, pool.baseline)]
+            for label, one in named:
+                yield {
+                    "domain": domain,
+                    "question": name,
+                    "query": in_language(question.text, language),
+                    "candidate": label,
+                    "text": one.meta.get(f"text_{language}", one.text) or None,
+                    "media": one.meta.get("media"),
+                }
+
+
+def _payments(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
+    del store
     for chunk in records.participants():
         for who in chunk:
             ids = who.recruitment
+            known = study.design.recruitment.code(who.outcome or "", who.source)
             yield {
                 "participant": who.pseudonym,
                 "source": who.source,
@@ -232,7 +381,7 @@ def _payments(records: StudyRecords, store: Store, study: Study) -> Iterator[Rec
                 "assignment": ids.get("SESSION_ID") or ids.get("assignmentId"),
                 "task": ids.get("STUDY_ID") or ids.get("hitId"),
                 "finished": None if who.finished is None else _moment(who.finished),
-                "code": who.code,
+                "code": who.code or known,
             }
 
 
@@ -257,9 +406,7 @@ def _moment(seconds: float) -> str:
 
 def neutral(value: Any) -> Any:
     """Return a text so that no spreadsheet takes it for a formula."""
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return f"'{value}"
-    return value
+    return _FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
 
 
 def _csv(rows: Iterable[Record], columns: list[Column]) -> Iterator[bytes]:
@@ -334,7 +481,8 @@ def read_rows(path: Path, dataset: str) -> Iterator[Record]:
     ----------
     path : Path
         A .csv, .jsonl or .parquet file.
-    dataset : {"answers", "participants", "payments"}
+    dataset : str
+        One of `COLUMNS`.
     """
     columns = COLUMNS[dataset]
     if path.suffix == ".jsonl":
@@ -357,7 +505,7 @@ def _value(column: Column, field: str) -> Any:
     if not field:
         return None
     if column.kind == "text":
-        return field.removeprefix("'")
+        return _NEUTRALISED.sub(r"\1", field)
     if column.kind == "truth":
         return field == "true"
     return int(field) if column.kind == "whole" else float(field)
@@ -378,9 +526,11 @@ def codebook(study: Study, datasets: tuple[str, ...] = SHARED) -> str:
     """Return the codebook of a study's export, as Markdown."""
     design = study.design
     lines = [
-        f"# {design.title}: codebook",
+        f"# {design.heading}: codebook",
         "",
-        f"Study `{study.slug}`. Empty fields are unknown.",
+        f"Study `{study.slug}`; its data are of kind `{design.data}`. Empty fields are unknown.",
+        "The design as it was stands in the file whose name ends in `-design.json`.",
+        f"The rules of the flags: {design.flags.model_dump()}. The design's seed: {design.seed}.",
         "",
     ]
     for entry in design.domains:

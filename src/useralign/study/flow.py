@@ -1,10 +1,11 @@
-"""The way of a participant through a study, as the paper describes it (section 6).
+"""The way of a participant through a study: its pages, and the task as the paper describes it.
 
-    landing -> query -> comparisons -> evaluation -> done
+    consent -> pages -> (query -> comparisons -> evaluation), for each question -> pages -> done
 
-The landing page asks for consent; nothing is recorded before it is given. The query stage shows
-the query and the persona, then come the comparisons, and the evaluation sets the selections at two
-steps and a random candidate against the baseline.
+The first page asks for consent; nothing is recorded before it is given. The query stage shows the
+query and the persona, then come the comparisons, and the evaluation sets the selections at the
+checkpoints and a random candidate against the baseline. Somebody's part may also end earlier, with
+another outcome than "completed".
 
 Every step is one transaction, may be sent twice, and never goes back: a step that was done already
 is not done again; one that was done otherwise is a `ConflictError`, and the first answer stands.
@@ -16,13 +17,15 @@ import secrets
 import time
 from base64 import b32encode
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from random import Random, SystemRandom
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from useralign import __version__
 from useralign.errors import AnswerError, ConflictError, NotFoundError, StoreError
 from useralign.session import Session
 from useralign.store import Interactions, UserResponse, digest, studies
+from useralign.store.interactions import first_screen
 from useralign.store.studies import (
     ATTENTION,
     EARLIER,
@@ -33,29 +36,46 @@ from useralign.store.studies import (
     StudyRecords,
 )
 from useralign.study.assignment import choose_cell, choose_within
+from useralign.study.design import COMPARISONS, DONE, EVALUATION, QUERY, split_stage, stage_key
+from useralign.study.flags import LEFT
+from useralign.study.pages import (
+    COMPLETED,
+    FAILED_CHECK,
+    QUOTA_FULL,
+    SCREENED_OUT,
+    TIMED_OUT,
+    WITHDRAWN,
+    in_language,
+)
+from useralign.study.recruiting import Completion, completion
+from useralign.study.recruitment import LINK
 from useralign.study.studies import Studies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from useralign.pool import Candidate, Pool
     from useralign.store import Screen, Store
+    from useralign.store.studies import PageAnswer
+    from useralign.study.pages import PageEntry
     from useralign.study.recruiting import Arrival
     from useralign.study.studies import Study, StudyQuestion
+    from useralign.study.wording import Words
 
-QUERY, COMPARISONS, EVALUATION, DONE = "query", "comparisons", "evaluation", "done"
 STAGES = (QUERY, COMPARISONS, EVALUATION, DONE)
 SIDES = ("left", "right")
 INSTRUCTED = -1  # the "candidate" of an attention check: the option that says to choose it
-CHOOSE_THIS = "This one checks that the page is being read. Please choose **this** option."
-NOT_THIS = "This one checks that the page is being read. Please choose the **other** option."
-NOT_DUE = "this comparison is not due yet; reload the page to see what is"
+NOT_DUE = "this page is not due yet; reload to see what is"
+ENDED = "this participant's part has ended"
+OTHERWISE = "this was answered already, and otherwise"
+CLIENT = "_"  # the page under which is kept what the browser said of itself
+MILLISECONDS = "_milliseconds"  # the field with how long a page took
 _CODE_BYTES = 20  # 160 bits, 32 letters and digits that are not mistaken for one another
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of two things to choose from.
+    """One of the things to choose from.
 
     Parameters
     ----------
@@ -78,15 +98,20 @@ class View:
     study : Study
     participant : Participant
     stage : str
+        The name of the page or the part of the task, without the round.
     query : str
     persona : tuple of (str, str) or None
         Name and description, where the participant plays one.
     step : int
         The number that the page's form carries.
     number, total : int
-        How far: "Comparison 4 of 10".
+        How far: "Comparison 4 of 10"; for a query, which of how many.
     options : tuple of Option
-        Left and right, or nothing.
+        From left to right, or nothing.
+    page : PageEntry or None
+        A page of the study's own.
+    wrong : tuple of str
+        The fields of the page whose right answer was not given at the last attempt.
     """
 
     study: Study
@@ -98,6 +123,50 @@ class View:
     number: int = 0
     total: int = 0
     options: tuple[Option, ...] = ()
+    page: PageEntry | None = None
+    wrong: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What the page's form calls the stage, with the round."""
+        return self.participant.stage
+
+    @property
+    def language(self) -> str:
+        """The language of the page."""
+        return language_of(self.study, self.participant)
+
+    @property
+    def words(self) -> Words:
+        """The texts of the page."""
+        return self.study.design.words_in(self.language)
+
+
+@dataclass(frozen=True, slots=True)
+class PageForm:
+    """What was sent from a page of the study's own.
+
+    Parameters
+    ----------
+    values : mapping of str to list of str
+        By field.
+    client : mapping of str to str
+        What the page's script measured: fields that begin with an underscore.
+    """
+
+    values: Mapping[str, Sequence[str]]
+    client: Mapping[str, str] = field(default_factory=dict)
+
+
+class ElsewhereError(ConflictError):
+    """A worker's part belongs to another browser than the one that names the worker."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Somebody with your id has begun this study already, in another browser or on another "
+            "device. If that was you, go back to it: nothing is lost. If you cannot, or if it was "
+            "not you, please write to the address below."
+        )
 
 
 class _BegunError(Exception):
@@ -126,7 +195,15 @@ class ParticipantFlow:
         self._clock = clock
         self._rng = rng or SystemRandom()
 
-    def enter(self, study: Study, arrival: Arrival, token: str) -> tuple[str, Participant] | None:
+    def enter(
+        self,
+        study: Study,
+        arrival: Arrival,
+        token: str,
+        *,
+        language: str | None = None,
+        client: Mapping[str, str] | None = None,
+    ) -> tuple[str, Participant] | None:
         """Give a place to someone who agrees to take part.
 
         Parameters
@@ -135,12 +212,21 @@ class ParticipantFlow:
         arrival : Arrival
         token : str
             Theirs, unless they are a worker with a token of their own.
+        language : str, optional
+            That their pages are to be in.
+        client : mapping of str to str, optional
+            What is known of their browser: class of device, size of its screen.
 
         Returns
         -------
         tuple of (str, Participant) or None
             The token to go on with; None when there is no place, or the study is closed. Who has
             a place gets the same again.
+
+        Raises
+        ------
+        ElsewhereError
+            If this worker takes part with another token.
         """
         own = arrival.token(study) or token
         now = self._clock()
@@ -148,15 +234,17 @@ class ParticipantFlow:
             records.lock()
             who = _present(records, study, arrival, own)
             if who is None and study.open:
-                self._add_participant(records, study, arrival, digest(own), now)
+                self._add_participant(records, study, arrival, digest(own), language)
                 who = _present(records, study, arrival, own)
-            elif who is not None and arrival.recorded not in ({}, who.recruitment):
-                # A task that was returned and accepted again has a new id, which paying needs.
+                if who is not None:
+                    about = {"version": __version__, **(client or {})}
+                    records.add_page_answers(who.id, CLIENT, 0, about, now)
+            elif who is not None and _is_renewed(who, arrival):
                 records.set_recruitment(who.id, arrival.recorded)
         return None if who is None else (own, who)
 
     def has_place(self, study: Study, arrival: Arrival, token: str) -> bool:
-        """Return whether someone has a place already."""
+        """Return whether someone has a place already; raises as `enter` does."""
         with studies.reading(self._store, study.slug) as records:
             return _present(records, study, arrival, arrival.token(study) or token) is not None
 
@@ -164,7 +252,20 @@ class ParticipantFlow:
         """Return whether as many have finished as were wanted."""
         with studies.reading(self._store, study.slug) as records:
             counts = records.count_cells(self._clock(), study.design.window)
-        return sum(count.finished for count in counts.values()) >= study.design.participants
+        return sum(count.finished for count in counts.values()) >= study.design.wanted
+
+    def completion(self, study: Study, who: Participant) -> Completion:
+        """Return what someone takes back to where they came from, whose part has ended.
+
+        Who failed the attention check of the evaluation takes back the code for that, if the study
+        has one.
+        """
+        outcome = who.outcome or COMPLETED
+        if outcome == COMPLETED and study.design.recruitment.code(FAILED_CHECK, who.source):
+            with studies.reading(self._store, study.slug) as records:
+                checks = [m.won for m in records.matchups(who.id) if m.role == ATTENTION]
+            outcome = COMPLETED if all(checks) else FAILED_CHECK
+        return completion(study, who.source, who.recruitment, outcome, own=who.code)
 
     def find(self, slug: str, token: str) -> Participant:
         """Return who holds a token.
@@ -180,41 +281,85 @@ class ParticipantFlow:
     def look(self, slug: str, token: str) -> View:
         """Return what a participant's page shows now: always the same until they act."""
         study = self.studies.get(slug)
+        self._check_time(study, token)
         with studies.reading(self._store, slug) as records:
             who = _holder(records, token)
-            matchups = records.matchups(who.id) if who.stage == EVALUATION else []
+            name, number = split_stage(who.stage)
+            page = study.design.page(name)
+            matchups = records.matchups(who.id) if name == EVALUATION else []
+            answers = records.page_answers(who.id) if page is not None else []
         screen = None
-        if who.stage == COMPARISONS and who.session_id is not None:
+        if name == COMPARISONS and who.session_id is not None and who.outcome is None:
             screen = self._sessions.screen(who.session_id, who.id)
             if screen.finished:  # the stage moved on between the two reads
                 return self.look(slug, token)
-        question = _question(study, who)
+        question = _question(study, who, number)
         pool = self._store.pools.of_session(question.pool_id)
-        return _view(study, who, question, pool, screen=screen, matchups=matchups)
+        if page is not None:
+            attempt, wrong = _attempts(page, who.stage, answers)
+            return _view(study, who, question, step=attempt, page=page, wrong=wrong)
+        if screen is not None:
+            return _comparison_view(study, who, question, pool, screen)
+        return _evaluation_view(study, who, question, pool, matchups)
 
-    def begin(self, slug: str, token: str) -> None:
+    def preview(self, study: Study, cell: int, place: int, language: str | None = None) -> View:
+        """Return what somebody of a cell would see at a place of their way; nothing is stored.
+
+        Of the comparisons it is the first one, of the evaluation the first candidate of the pool.
+
+        Parameters
+        ----------
+        study : Study
+        cell : int
+            The index among the design's cells.
+        place : int
+            The index among the stages of the cell.
+        language : str, optional
+        """
+        route = _route(study, cell)
+        if not 0 <= place < len(route):
+            raise NotFoundError("there is no such page in this study")
+        now, rounds = self._clock(), choose_within(study, cell, [], Random(cell))  # noqa: S311
+        who = Participant(
+            "preview", study.slug, LINK, {}, rounds[0], None, route[place], None, now, now, None,
+            COMPLETED if route[place] == DONE else None, language, tuple(rounds[1:] and rounds),
+        )  # fmt: skip
+        name, number = split_stage(who.stage)
+        question = _question(study, who, number)
+        pool = self._store.pools.of_session(question.pool_id)
+        if (page := study.design.page(name)) is not None:
+            return _view(study, who, question, page=page)
+        if name == COMPARISONS:
+            arm = study.design.arm(who.assigned(number).method)
+            screen = first_screen(pool, arm.settings(_budget(study, who, number), seed=0))
+            return _comparison_view(study, who, question, pool, screen)
+        matchups = [Matchup(0, LATER, 0, "left", round=number)] if name == EVALUATION else []
+        return _evaluation_view(study, who, question, pool, matchups)
+
+    def begin(self, slug: str, token: str, stage: str = QUERY) -> None:
         """Go on from the query to the comparisons; nothing if that was done."""
         who = self.find(slug, token)
-        if who.stage != QUERY:
-            return
         study = self.studies.get(slug)
-        settings = {
-            "method": who.assignment.method,
-            "epsilon": None,
-            "budget": study.design.domain(who.assignment.domain).budget,
-            "seed": self._rng.getrandbits(32),
-        }
+        name, number = split_stage(stage)
+        if name != QUERY or who.stage != stage or who.outcome is not None:
+            _check_reached(study, who, stage)
+            return
+        assigned = who.assigned(number)
+        arm, budget = study.design.arm(assigned.method), _budget(study, who, number)
+        with studies.reading(self._store, slug) as reading:
+            seed = self._rng_of(reading, study, who.id, "session", number).getrandbits(32)
+        following = stage_key(COMPARISONS, number)
 
         def start(records: StudyRecords, session_id: str) -> None:
-            if not records.leave_stage(who.id, QUERY, COMPARISONS):
+            if not records.leave_stage(who.id, stage, following):
                 raise _BegunError
-            records.enter_stage(who.id, COMPARISONS, self._clock(), session_id=session_id)
+            records.enter_stage(who.id, following, self._clock(), session_id=session_id)
 
         with suppress(_BegunError):  # by a form that was sent twice: its session stands
             self._sessions.create(
-                _question(study, who).pool_id,
+                _question(study, who, number).pool_id,
                 who.id,
-                settings,
+                arm.settings(budget, seed) | ({"page": {"round": number}} if number else {}),
                 also=lambda connection, first: start(
                     StudyRecords(connection, slug), first.session_id
                 ),
@@ -230,17 +375,17 @@ class ParticipantFlow:
         *,
         milliseconds: int | None = None,
     ) -> None:
-        """Take the answer to a comparison of the second or third stage.
+        """Take the answer to a comparison or to a matchup of the evaluation.
 
         Parameters
         ----------
         slug, token : str
-        stage : {"comparisons", "evaluation"}
-            The one that the page belonged to.
+        stage : str
+            The one that the page belonged to, with its round.
         step : int
             The number that the page carried.
-        position : {0, 1}
-            The side that was chosen, 0 being the left.
+        position : int
+            What was chosen, 0 being the first on the page.
         milliseconds : int, optional
             How long it took, as the page measured it.
 
@@ -249,12 +394,19 @@ class ParticipantFlow:
         ConflictError
             If it was answered otherwise before, or is not due yet.
         """
-        if position not in (0, 1):
-            raise AnswerError(
-                f"the answer must be the left option (0) or the right one (1), got {position}"
-            )
+        study = self.studies.get(slug)
+        self._check_time(study, token)
         who = self.find(slug, token)
-        if stage == COMPARISONS and who.session_id is not None:
+        name, number = split_stage(stage)
+        if not 0 <= position <= (1 if name == EVALUATION else 8):
+            raise AnswerError(
+                f"the answer must be one of the options on the page, from 0, got {position}"
+            )
+        _check_reached(study, who, stage)
+        if who.outcome not in (None, COMPLETED):
+            raise ConflictError(ENDED)
+        current = split_stage(who.stage)[1]
+        if name == COMPARISONS and who.session_id is not None and current == number:
             self._sessions.answer(
                 who.session_id,
                 who.id,
@@ -262,86 +414,326 @@ class ParticipantFlow:
                 UserResponse("choice", position=position),
                 milliseconds=milliseconds,
                 also=lambda connection, screen: self._after_comparison(
-                    StudyRecords(connection, slug), who, screen
+                    StudyRecords(connection, slug), who, screen, number
                 ),
             )
-        elif stage == EVALUATION:
-            self._evaluate(who, step, SIDES[position], milliseconds)
+        elif name == EVALUATION:
+            self._evaluate(who, number, step, SIDES[position], milliseconds)
         else:
+            raise ConflictError(OTHERWISE)
+
+    def submit(
+        self, slug: str, token: str, stage: str, attempt: int, form: PageForm
+    ) -> dict[str, str]:
+        """Take what was filled in on a page of the study's own.
+
+        Parameters
+        ----------
+        slug, token : str
+        stage : str
+            The page, with its round.
+        attempt : int
+            The number that the page carried.
+        form : PageForm
+
+        Returns
+        -------
+        dict of str to str
+            What is wrong, by field, as keys of the wording; then nothing was stored.
+
+        Raises
+        ------
+        ConflictError
+            If it was answered otherwise before, or is not due yet.
+        """
+        study = self.studies.get(slug)
+        self._check_time(study, token)
+        page = study.design.page(split_stage(stage)[0])
+        if page is None:
             raise ConflictError(NOT_DUE)
+        answers, problems = page.parse(form.values)
+        now = self._clock()
+        with studies.writing(self._store, slug) as records:
+            who = records.locked_participant(_holder(records, token).id)
+            if who is None:
+                raise NotFoundError("there is no such page in this study")
+            _check_reached(study, who, stage)
+            kept = records.page_answers(who.id)
+            if who.stage != stage or who.outcome or attempt != _attempts(page, stage, kept)[0]:
+                _check_same(page, stage, attempt, kept, answers)
+                return {}
+            if problems:
+                return problems
+            records.add_page_answers(who.id, stage, attempt, answers | dict(form.client), now)
+            self._after_page(records, study, who, page, answers=answers, attempt=attempt)
+        return {}
+
+    def leave(self, slug: str, token: str, outcome: str) -> None:
+        """End somebody's part at their own wish; nothing if it has ended.
+
+        Parameters
+        ----------
+        slug, token : str
+        outcome : {"returned", "withdrawn"}
+            Whether what they answered is kept or deleted.
+        """
+        with studies.writing(self._store, slug) as records:
+            who = records.locked_participant(_holder(records, token).id)
+            if who is None or who.outcome is not None:
+                return
+            if outcome == WITHDRAWN:
+                records.delete_answers(who.id)
+            records.end(who.id, outcome, self._clock())
+
+    def note_left(self, slug: str, token: str, stage: str, times: int) -> None:
+        """Write that somebody looked elsewhere on a screen of the task, so many times in all."""
+        with studies.writing(self._store, slug) as records:
+            who = _holder(records, token)
+            count = sum(
+                answer.page == stage and answer.field == LEFT
+                for answer in records.page_answers(who.id)
+            )
+            records.add_page_answers(who.id, stage, count, {LEFT: str(times)}, self._clock())
+
+    def _rng_of(self, records: StudyRecords, study: Study, who: str, *about: object) -> Random:
+        """Return the generator for a draw: of the design's seed and the participant's number."""
+        if study.design.seed is None:
+            return self._rng
+        number = records.number_of(who) or records.next_number()
+        parts = (study.design.seed, study.slug, number, *about)
+        return Random(" ".join(map(str, parts)))  # noqa: S311 - reproducible by design
+
+    def _check_time(self, study: Study, token: str) -> None:
+        """End the part of somebody who has taken longer than the design allows."""
+        limit = study.design.limit_minutes
+        if limit is None:
+            return
+        who = self.find(study.slug, token)
+        if who.outcome is None and self._clock() > who.created + 60.0 * limit:
+            with studies.writing(self._store, study.slug) as records:
+                records.end(who.id, TIMED_OUT, self._clock())
 
     def _add_participant(
-        self, records: StudyRecords, study: Study, arrival: Arrival, identity: str, now: float
+        self,
+        records: StudyRecords,
+        study: Study,
+        arrival: Arrival,
+        identity: str,
+        language: str | None,
     ) -> None:
         """Add a participant if there is a place."""
-        window = study.design.window
+        if records.participant(identity) is not None:  # the token is another worker's
+            raise ElsewhereError
+        now, window = self._clock(), study.design.window
+        rng = self._rng_of(records, study, identity, "place")
         counts = records.count_cells(now, window)
-        cell = choose_cell(study.design, counts, self._rng, waiting=arrival.worker is None)
+        cell = choose_cell(study.design, counts, rng, waiting=arrival.worker is None)
         if cell is None:
             return
-        others = records.assignments(cell, now, window)
+        rounds = choose_within(study, cell, records.assignments(cell, now, window), rng)
         participant = Participant(
             identity,
             study.slug,
             arrival.source,
             arrival.recorded,
-            choose_within(study, cell, others, self._rng),
+            rounds[0],
             session_id=None,
-            stage=QUERY,
+            stage=_route(study, cell)[0],
             code=None,
             created=now,
             seen=now,
             finished=None,
+            language=language,
+            rounds=tuple(rounds) if len(rounds) > 1 else (),
         )
         records.add_participant(participant, arrival.hashed(study))
 
-    def _after_comparison(self, records: StudyRecords, who: Participant, screen: Screen) -> None:
+    def _after_comparison(
+        self, records: StudyRecords, who: Participant, screen: Screen, number: int
+    ) -> None:
         """Stay active; after the last comparison choose what the evaluation compares."""
         if screen.finished is None:
             records.touch(who.id, self._clock())
             return
         study = self.studies.get(who.study_id, records)
-        selected = select_candidates(
-            records.recommendations(who.session_id),
-            study.design.domain(who.assignment.domain).checkpoints,
-            self._store.pools.of_session(_question(study, who).pool_id),
-            self._rng,
-        )
-        plan = plan_matchups(selected, self._rng, attention=study.design.attention_checks)
-        records.add_matchups(who.id, plan, self._clock())
-        records.enter_stage(who.id, EVALUATION, self._clock())
+        assigned = who.assigned(number)
+        checkpoints = study.design.checkpoints(assigned.domain, assigned.method)
+        if checkpoints:
+            rng = self._rng_of(records, study, who.id, "evaluation", number)
+            pool = self._store.pools.of_session(_question(study, who, number).pool_id)
+            bests = records.recommendations(screen.session_id)
+            selected = select_candidates(bests, checkpoints, pool, rng)
+            plan = plan_matchups(selected, rng, attention=study.design.attention_checks)
+            before = len(records.matchups(who.id))
+            plan = [replace(one, number=one.number + before, round=number) for one in plan]
+            records.add_matchups(who.id, plan, self._clock())
+        self._advance(records, study, who, stage_key(COMPARISONS, number))
 
-    def _evaluate(self, who: Participant, number: int, side: str, milliseconds: int | None) -> None:
-        """Take the answer to a matchup; after the last hand out the code."""
+    def _evaluate(
+        self, who: Participant, round_: int, number: int, side: str, milliseconds: int | None
+    ) -> None:
+        """Take the answer to a matchup; after the last go on."""
         now = self._clock()
         with studies.writing(self._store, who.study_id) as records:
-            matchups = records.locked_matchups(who.id)
-            due = next((m.number for m in matchups if m.chosen is None), len(matchups))
-            if not 0 <= number <= min(due, len(matchups) - 1):
+            everything = records.locked_matchups(who.id)
+            matchups = {m.number: m for m in everything if m.round == round_}
+            due = min((k for k, m in matchups.items() if m.chosen is None), default=None)
+            if number not in matchups or (due is not None and number > due):
                 raise ConflictError(NOT_DUE)
-            if number < due:
+            if number != due:
                 if matchups[number].chosen != side:
-                    raise ConflictError("this comparison was answered already, and otherwise")
+                    raise ConflictError(OTHERWISE)
                 return
             records.set_matchup(
                 who.id, number, chosen=side, answered=now, milliseconds=milliseconds
             )
-            if number + 1 == len(matchups):
-                code = b32encode(secrets.token_bytes(_CODE_BYTES)).decode()
-                records.enter_stage(who.id, DONE, self._clock(), code=code, finished=now)
+            if number == max(matchups):
+                study = self.studies.get(who.study_id, records)
+                self._advance(records, study, who, stage_key(EVALUATION, round_), now)
             else:
                 records.set_matchup(who.id, number + 1, asked=now)
                 records.touch(who.id, self._clock())
+
+    def _after_page(
+        self,
+        records: StudyRecords,
+        study: Study,
+        who: Participant,
+        page: PageEntry,
+        *,
+        answers: Mapping[str, str | None],
+        attempt: int,
+    ) -> None:
+        """Go on after a page, try it again, or end there, by what was answered."""
+        now = self._clock()
+        wrong = page.wrong(answers)
+        outcome = None
+        if page.screens_out(answers):
+            outcome = SCREENED_OUT
+        elif self._is_full(records, study, who, page, answers):
+            outcome = QUOTA_FULL
+        elif wrong and attempt + 1 >= page.tries:
+            outcome = page.outcome_of_failing
+        if outcome is not None:
+            records.end(who.id, outcome, now)
+        elif wrong and attempt + 1 < page.tries:
+            records.touch(who.id, now)
+        else:
+            self._advance(records, study, who, who.stage)
+
+    def _is_full(
+        self,
+        records: StudyRecords,
+        study: Study,
+        who: Participant,
+        page: PageEntry,
+        answers: Mapping[str, str | None],
+    ) -> bool:
+        """Whether there are enough people with one of these answers already, this one left out."""
+        now, window = self._clock(), study.design.window
+        for entry in page.fields:
+            value = answers.get(entry.id)
+            most = entry.quota.get(value or "")
+            if value is not None and most is not None:
+                records.lock()  # or two who answer at once both take the last place
+                about = (who.stage, entry.id, value)
+                if records.count_page_answer(*about, now, window) > most:
+                    return True
+        return False
+
+    def _advance(
+        self,
+        records: StudyRecords,
+        study: Study,
+        who: Participant,
+        stage: str,
+        now: float | None = None,
+    ) -> None:
+        """Enter the stage after this one; at the end hand out the code."""
+        route = _route(study, who.assignment.cell)
+        following = route[route.index(stage) + 1]
+        values: dict[str, object] = {}
+        if following == DONE:
+            code = None  # a platform's worker takes back the code that the platform knows
+            if who.source == LINK:
+                code = b32encode(secrets.token_bytes(_CODE_BYTES)).decode()
+            finished = self._clock() if now is None else now
+            values = {"code": code, "finished": finished, "outcome": COMPLETED}
+        records.enter_stage(who.id, following, self._clock(), **values)
+
+
+def _route(study: Study, cell: int) -> list[str]:
+    questions = study.questions[study.design.cells[cell].domain]
+    return study.design.route(study.design.sequence(cell, len(questions)))
+
+
+def _check_reached(study: Study, who: Participant, stage: str) -> None:
+    """Raise ConflictError if a stage is not on somebody's way, or they have not come to it."""
+    route = _route(study, who.assignment.cell)
+    if stage not in route or route.index(stage) > route.index(who.stage):
+        raise ConflictError(NOT_DUE)
+
+
+def _attempts(
+    page: PageEntry, stage: str, answers: Sequence[PageAnswer]
+) -> tuple[int, tuple[str, ...]]:
+    """Return how often a page was sent, and the fields that were wrong the last time."""
+    here = [answer for answer in answers if answer.page == stage]
+    if not here:
+        return 0, ()
+    last = max(answer.attempt for answer in here)
+    values = {answer.field: answer.value for answer in here if answer.attempt == last}
+    return last + 1, tuple(page.wrong(values))
+
+
+def _check_same(
+    page: PageEntry,
+    stage: str,
+    attempt: int,
+    kept: Sequence[PageAnswer],
+    answers: Mapping[str, str | None],
+) -> None:
+    """Raise ConflictError if a page was answered otherwise at an attempt."""
+    before = {a.field: a.value for a in kept if (a.page, a.attempt) == (stage, attempt)}
+    if any(before.get(entry.id) != answers.get(entry.id) for entry in page.fields):
+        raise ConflictError(OTHERWISE)
+
+
+def language_of(study: Study, who: Participant) -> str:
+    """Return the language of somebody's pages."""
+    return who.language or study.design.languages[0]
+
+
+def _budget(study: Study, who: Participant, number: int) -> int:
+    assigned = who.assigned(number)
+    return study.design.budget(assigned.domain, assigned.method)
 
 
 def _present(
     records: StudyRecords, study: Study, arrival: Arrival, token: str
 ) -> Participant | None:
-    """Return who has arrived if they have a place: a worker by their id, others by the token."""
-    hashed = arrival.hashed(study)
+    """Return who has arrived if they have a place: by the token, which must fit the worker.
+
+    Raises
+    ------
+    ElsewhereError
+        If the worker takes part with another token.
+    """
+    identity, hashed = digest(token), arrival.hashed(study)
     if hashed is None:
-        return records.participant(digest(token))
-    return records.participant_of_worker(hashed)
+        return records.participant(identity)
+    worker = records.participant_of_worker(hashed)
+    if worker is not None and worker.id != identity:
+        raise ElsewhereError
+    return worker
+
+
+def _is_renewed(who: Participant, arrival: Arrival) -> bool:
+    """Whether somebody has returned their task and accepted it again: paying needs its new id.
+
+    Once their part has ended, what it is paid under stays as it is.
+    """
+    return who.outcome is None and arrival.recorded not in ({}, who.recruitment)
 
 
 def _holder(records: StudyRecords, token: str) -> Participant:
@@ -351,14 +743,15 @@ def _holder(records: StudyRecords, token: str) -> Participant:
     return who
 
 
-def _question(study: Study, who: Participant) -> StudyQuestion:
-    return study.question(who.assignment.domain, who.assignment.question)
+def _question(study: Study, who: Participant, number: int) -> StudyQuestion:
+    assigned = who.assigned(number)
+    return study.question(assigned.domain, assigned.question)
 
 
 def select_candidates(
     bests: Sequence[int], checkpoints: Sequence[int], pool: Pool, rng: Random
 ) -> dict[str, int]:
-    """Return the three candidates of the evaluation by their role.
+    """Return the candidates of the evaluation by their role.
 
     They may coincide; each is evaluated in a matchup of its own all the same. The random one is
     what the method Random recommends.
@@ -368,13 +761,15 @@ def select_candidates(
     bests : sequence of int
         The candidate that the session recommended after 0, 1, 2, ... answers.
     checkpoints : sequence of int
-        The earlier and the later step; the last answer where there are fewer.
+        The earlier and the later step, or one; the last answer where there are fewer.
     pool : Pool
     rng : Random
     """
-    earlier, later = (bests[min(step, len(bests) - 1)] for step in checkpoints)
+    roles = (LATER, EARLIER)
+    steps = zip(roles, reversed(checkpoints), strict=False)
+    selected = {role: bests[min(step, len(bests) - 1)] for role, step in steps}
     random = Session(pool, "random", seed=rng.getrandbits(32)).best.index
-    return {LATER: later, EARLIER: earlier, RANDOM: random}
+    return selected | {RANDOM: random}
 
 
 def plan_matchups(candidates: dict[str, int], rng: Random, *, attention: bool) -> list[Matchup]:
@@ -400,41 +795,60 @@ def plan_matchups(candidates: dict[str, int], rng: Random, *, attention: bool) -
     ]
 
 
-def _view(
+def _view(study: Study, who: Participant, question: StudyQuestion, **more: Any) -> View:
+    """Build what a participant sees."""
+    name, number = split_stage(who.stage)
+    played, language = who.assigned(number).persona, language_of(study, who)
+    persona = None
+    if played is not None:
+        persona = (spaced(played), in_language(question.personas[played], language))
+    if name == QUERY:
+        more |= {"number": number + 1, "total": len(who.rounds) or 1} if who.rounds else {}
+    return View(study, who, name, in_language(question.text, language), persona, **more)
+
+
+def _comparison_view(
+    study: Study, who: Participant, question: StudyQuestion, pool: Pool, screen: Screen
+) -> View:
+    language = language_of(study, who)
+    options = tuple(_option(pool[index], language) for index in screen.candidates)
+    total = _budget(study, who, split_stage(who.stage)[1])
+    where = {"step": screen.step, "number": screen.cost + 1, "total": total}
+    return _view(study, who, question, **where, options=options)
+
+
+def _evaluation_view(
     study: Study,
     who: Participant,
     question: StudyQuestion,
     pool: Pool,
-    *,
-    screen: Screen | None,
     matchups: Sequence[Matchup],
 ) -> View:
-    """Build what a participant sees: `screen` in the comparisons, `matchups` in the evaluation."""
-    name = who.assignment.persona
-    persona = None if name is None else (spaced(name), question.personas[name])
-    common = (study, who, who.stage, question.text, persona)
-    if screen is not None:
-        budget = study.design.domain(who.assignment.domain).budget
-        left, right = (_option(pool[index]) for index in screen.candidates)
-        return View(*common, screen.step, screen.cost + 1, budget, (left, right))
-    due = next((matchup for matchup in matchups if matchup.chosen is None), None)
-    if due is not None:
-        return View(*common, due.number, due.number + 1, len(matchups), _options(pool, due))
-    return View(*common)
+    """Build the view of the matchup that is due; of a stage without any where none is."""
+    here = [one for one in matchups if one.round == split_stage(who.stage)[1]]
+    due = next((matchup for matchup in here if matchup.chosen is None), None)
+    if due is None:
+        return _view(study, who, question)
+    where = {"step": due.number, "number": here.index(due) + 1, "total": len(here)}
+    return _view(study, who, question, **where, options=_options(study, who, pool, due))
 
 
-def _options(pool: Pool, matchup: Matchup) -> tuple[Option, Option]:
+def _options(study: Study, who: Participant, pool: Pool, matchup: Matchup) -> tuple[Option, Option]:
+    language = language_of(study, who)
     if matchup.role == ATTENTION:
-        one, other = Option(CHOOSE_THIS), Option(NOT_THIS)
+        words = study.design.words_in(language)
+        one, other = Option(words("check_choose")), Option(words("check_other"))
     else:
         if pool.baseline is None:
             raise StoreError("the pool of this question has no baseline; add the study anew")
-        one, other = _option(pool[matchup.candidate]), _option(pool.baseline)
+        one = _option(pool[matchup.candidate], language)
+        other = _option(pool.baseline, language)
     return (one, other) if matchup.side == "left" else (other, one)
 
 
-def _option(candidate: Candidate) -> Option:
-    return Option(candidate.text, candidate.meta.get("media"))
+def _option(candidate: Candidate, language: str) -> Option:
+    text = candidate.meta.get(f"text_{language}", candidate.text)
+    return Option(str(text), candidate.meta.get("media"))
 
 
 def spaced(name: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from useralign.errors import NotFoundError
 from useralign.store import pseudonym, studies
-from useralign.study.recruiting import LINK, MTURK, PROLIFIC
+from useralign.study.recruitment import LINK, MTURK, PROLIFIC
 
 if TYPE_CHECKING:
     from useralign.store import Store
@@ -30,7 +30,7 @@ def find_worker(store: Store, study: Study, worker: str) -> Participant:
     return participant
 
 
-def forget(store: Store, study: Study, name: str) -> None:
+def forget(store: Store, study: Study, name: str) -> list[str]:
     """Delete a participant: answers, times, codes, recruitment, all.
 
     Their place is free again. Earlier exports are not touched.
@@ -41,6 +41,11 @@ def forget(store: Store, study: Study, name: str) -> None:
     study : Study
     name : str
         Their pseudonym.
+
+    Returns
+    -------
+    list of str
+        The files or tables that may still hold it, as for `Store.wipe`.
 
     Raises
     ------
@@ -54,10 +59,10 @@ def forget(store: Store, study: Study, name: str) -> None:
                 f"study {study.slug!r} has no participant {name!r}; names look like p-1a2b…"
             )
         records.delete_participant(participant)
-    store.wipe()
+    return store.wipe()
 
 
-def forget_workers(store: Store, study: Study) -> int:
+def forget_workers(store: Store, study: Study) -> tuple[int, list[str]]:
     """Delete the recruiting services' ids of all participants, once everybody is paid.
 
     The answers stay, and so does the keyed hash that makes one worker one participant.
@@ -66,8 +71,19 @@ def forget_workers(store: Store, study: Study) -> int:
     -------
     int
         How many participants there are.
+    list of str
+        The files or tables that may still hold the ids, as for `Store.wipe`.
     """
     with studies.writing(store, study.slug) as records:
         count = records.clear_recruitment()
-    store.wipe()
-    return count
+    return count, store.wipe()
+
+
+def still_held(left: list[str], slug: str) -> str:
+    """Return what to say where files or tables may still hold what was deleted; else nothing."""
+    if not left:
+        return ""
+    return (
+        f"It is deleted, but {', '.join(left)} may still hold it, since something has been reading "
+        f"or writing all the while. When that has ended: useralign study forget {slug} --files"
+    )

@@ -11,20 +11,24 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from useralign.lab import paper
 from useralign.lab.paper import Mean
 from useralign.lab.tables import Table
 from useralign.store import studies
 from useralign.store.studies import ATTENTION, EARLIER, LATER, RANDOM, CellCounts
-from useralign.study.design import WITH_PERSONA
-from useralign.study.flow import DONE, QUERY, STAGES
+from useralign.study.design import WITH_PERSONA, StudyCell
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from useralign.store import Store
-    from useralign.study.design import Cell, Design
+    from useralign.study.analysis import PairedTest, Rate
+    from useralign.study.design import Design
     from useralign.study.studies import Study
+
+T = TypeVar("T")
 
 LABELS = {"random": "Random", "iidbest": "iidBest", "useralign": "UserAlign"}
 _ORDER = list(LABELS)
@@ -36,7 +40,7 @@ class CellStatus:
 
     Parameters
     ----------
-    cell : Cell
+    cell : StudyCell
     wanted, finished, active : int
     dropped : int
         Who began and has done nothing for longer than the window.
@@ -44,7 +48,7 @@ class CellStatus:
         How many attention checks were passed and failed by those who finished.
     """
 
-    cell: Cell
+    cell: StudyCell
     wanted: int
     finished: int
     active: int
@@ -60,7 +64,8 @@ class Status:
     Parameters
     ----------
     slug, title : str
-    open : bool
+    state : {"open", "paused", "closed"}
+    data : {"study", "pilot", "simulated"}
     cells : list of CellStatus
     seconds : dict of str to float
         The median time that finished participants spent in each stage, and in all.
@@ -68,17 +73,21 @@ class Status:
         How often the left option was chosen in stage 3.
     selection_left : float or None
         How often the selection stood on the left in stage 3.
+    judged : int
+        Of how many choices that is.
     coinciding : int
         How many finished participants had the same candidate in two of the three roles.
     """
 
     slug: str
     title: str
-    open: bool
+    state: str
+    data: str
     cells: list[CellStatus]
     seconds: dict[str, float]
     left_share: float | None
     selection_left: float | None
+    judged: int
     coinciding: int
 
     def total(self, name: str) -> int:
@@ -91,7 +100,9 @@ class Status:
         return {
             "slug": self.slug,
             "title": self.title,
-            "open": self.open,
+            "open": self.state == "open",
+            "state": self.state,
+            "data": self.data,
             **{name: self.total(name) for name in names},
             "seconds": self.seconds,
             "left_chosen": self.left_share,
@@ -121,33 +132,46 @@ def status(store: Store, study: Study, now: float) -> Status:
         times = list(records.stage_times().values())
         chosen_left, side_left, matchups = records.count_sides()
         coinciding = records.count_coinciding()
-    cells = []
+    cells, quota = [], design.quota
+    attention = _added((cell, pair) for (cell, _, role), pair in wins.items() if role == ATTENTION)
     for number, cell in enumerate(design.cells):
         count = counts.get(number, CellCounts())
-        passed, checks = wins.get((number, ATTENTION), (0, 0))
+        passed, checks = attention.get(number, (0, 0))
         people = (count.finished, count.active, count.dropped)
-        cells.append(CellStatus(cell, design.places, *people, passed, checks - passed))
+        cells.append(CellStatus(cell, quota[number], *people, passed, checks - passed))
     return Status(
         study.slug,
-        design.title,
-        study.open,
+        design.heading,
+        study.state,
+        design.data,
         cells,
         _median_seconds(times),
         left_share=chosen_left / matchups if matchups else None,
         selection_left=side_left / matchups if matchups else None,
+        judged=matchups,
         coinciding=coinciding,
     )
 
 
 def _median_seconds(times: list[dict[str, float]]) -> dict[str, float]:
     """Return the median time in each stage, and in all; `times` says who entered which when."""
-    if not times:
-        return {}
-    seconds = {
-        stage: median(entered[after] - entered[stage] for entered in times)
-        for stage, after in pairwise(STAGES)
-    }
-    return seconds | {"all": median(entered[DONE] - entered[QUERY] for entered in times)}
+    spans: dict[str, list[float]] = {}
+    for entered in times:
+        order = sorted(entered, key=lambda stage: entered[stage])
+        for stage, after in pairwise(order):
+            spans.setdefault(stage, []).append(entered[after] - entered[stage])
+        spans.setdefault("all", []).append(entered[order[-1]] - entered[order[0]])
+    whole = {"all": spans.pop("all")} if spans else {}
+    return {stage: median(seconds) for stage, seconds in (spans | whole).items()}
+
+
+def _added(pairs: Iterable[tuple[T, tuple[int, int]]]) -> dict[T, tuple[int, int]]:
+    """Add up wins and evaluations by key."""
+    totals: dict[T, tuple[int, int]] = {}
+    for key, (wins, count) in pairs:
+        before = totals.get(key, (0, 0))
+        totals[key] = (before[0] + wins, before[1] + count)
+    return totals
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +218,13 @@ class Outcome:
             "paper": None if self.paper is None else self.paper._asdict(),
         }
 
+    def __str__(self) -> str:
+        """Return the win-rate as a table shows it; where all agree there is no standard error."""
+        if self.rate is None:
+            return "-"
+        error = f" ({self.rate.sem:.1f})" if self.rate.sem else ""
+        return f"{self.rate.mean:.1f}{error}, n = {self.count}"
+
 
 def outcomes(store: Store, study: Study) -> list[Outcome]:
     """Compute all numbers of the table, method by method, Random first."""
@@ -203,34 +234,47 @@ def outcomes(store: Store, study: Study) -> list[Outcome]:
     published = {
         (row.method, row.domain, row.persona, row.t): row.win for row in paper.load().human_study
     }
+    met = [
+        design.sequence(number, len(study.questions[cell.domain]))
+        for number, cell in enumerate(design.cells)
+    ]
+    totals = _added(((met[cell][k], role), pair) for (cell, k, role), pair in counts.items())
+    pooled = _added(
+        (cell._replace(method="random"), pair)
+        for (cell, role), pair in totals.items()
+        if role == RANDOM
+    )
     result = []
     for method in methods_of(design):
-        for domain, condition, step, role in _columns(design):
-            evaluated = RANDOM if method == "random" else role
-            cells = _cells(design, method, domain, condition)
-            pairs = [counts.get((number, evaluated), (0, 0)) for number in cells]
-            totals = (sum(wins for wins, _ in pairs), sum(count for _, count in pairs))
-            key = (method, domain, condition == WITH_PERSONA, step)
-            result.append(Outcome(method, domain, condition, step, *totals, published.get(key)))
+        for domain, condition, position, role in _columns(design):
+            cell = StudyCell(domain, method, condition)
+            is_random = method == "random"
+            step = design.checkpoints(domain, design.arm_names[0] if is_random else method)[
+                position
+            ]
+            pair = pooled.get(cell) if is_random else totals.get((cell, role))
+            printed = published.get((method, domain, condition == WITH_PERSONA, step))
+            result.append(Outcome(method, domain, condition, step, *(pair or (0, 0)), printed))
     return result
 
 
 def methods_of(design: Design) -> list[str]:
     """List the methods of the table in the paper's order, Random first."""
-    in_paper = [name for name in _ORDER if name in design.methods]
-    return ["random", *in_paper, *(name for name in design.methods if name not in _ORDER)]
+    in_paper = [name for name in _ORDER if name in design.arm_names]
+    return ["random", *in_paper, *(name for name in design.arm_names if name not in _ORDER)]
 
 
 def table(design: Design, numbers: list[Outcome]) -> Table:
     """Lay the numbers out as the paper does, each method's row with the paper's below it."""
     columns = tuple(
-        f"{domain} {condition} t={step}" for domain, condition, step, _ in _columns(design)
+        f"{domain} {condition} t={design.domain(domain).checkpoints[position]}"
+        for domain, condition, position, _ in _columns(design)
     )
     rows: list[tuple[Any, ...]] = []
     for method in methods_of(design):
         row = [outcome for outcome in numbers if outcome.method == method]
         label = LABELS.get(method, method)
-        rows.append((label, *(outcome.rate for outcome in row)))
+        rows.append((label, *map(str, row)))
         if any(outcome.paper for outcome in row):
             rows.append((f"{label}, paper", *(outcome.paper for outcome in row)))
     return Table(
@@ -243,31 +287,68 @@ def table(design: Design, numbers: list[Outcome]) -> Table:
     )
 
 
+def statistics(rates: list[Rate], tests: list[PairedTest], left_out: int) -> list[Table]:
+    """Lay out intervals and tests; nothing where nobody has judged anything yet."""
+    shown: list[tuple[Any, ...]] = [
+        (r.domain, r.condition, r.method, r.role, r.people, r.rate, _interval(r)) for r in rates
+    ]
+    compared: list[tuple[Any, ...]] = [
+        (
+            t.domain,
+            t.condition,
+            f"{t.first} / {t.second}",
+            t.people,
+            t.difference,
+            f"{t.p:.3g}",
+            t.test,
+        )
+        for t in tests
+    ]
+    common = ("domain", "condition")
+    return [
+        Table(name, title, (*common, *columns), rows, note=note, digits=1)
+        for name, title, columns, rows, note in (
+            (
+                "intervals",
+                "Win-rates in percent, 95% intervals by a bootstrap over people",
+                ("method", "selection", "people", "win-rate", "interval"),
+                shown,
+                f"Left out by flags: {left_out}.",
+            ),
+            (
+                "tests",
+                "Within people, two-sided, not corrected for their number",
+                ("compared", "people", "difference", "p", "test"),
+                compared,
+                "",
+            ),
+        )
+        if rows
+    ]
+
+
+def _interval(rate: Rate) -> str:
+    return "-" if rate.low is None else f"{rate.low:.1f} to {rate.high:.1f}"
+
+
 def _note(numbers: list[Outcome]) -> str:
     own = sorted({outcome.count for outcome in numbers if outcome.method != "random"})
     pooled = sorted({outcome.count for outcome in numbers if outcome.method == "random"})
     ours = f"Participants per number: {_span(own)}; Random {_span(pooled)}."
-    return f"{ours} The paper: 120; Random 240."
+    return f"{ours} The paper: 120; Random 240." if any(o.paper for o in numbers) else ours
 
 
 def _span(counts: list[int]) -> str:
+    if not counts:
+        return "none"
     return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
 
 def _columns(design: Design) -> list[tuple[str, str, int, str]]:
+    """List domain, condition, and for each checkpoint its position and role."""
     return [
-        (entry.name, condition, step, role)
+        (entry.name, condition, position, role)
         for entry in design.domains
         for condition in design.conditions
-        for step, role in zip(entry.checkpoints, (EARLIER, LATER), strict=True)
-    ]
-
-
-def _cells(design: Design, method: str, domain: str, condition: str) -> list[int]:
-    """List the cells that a number is over: one, or for Random those of all methods."""
-    return [
-        number
-        for number, cell in enumerate(design.cells)
-        if (cell.domain, cell.condition) == (domain, condition)
-        and method in ("random", cell.method)
+        for position, role in enumerate((EARLIER, LATER)[2 - len(entry.checkpoints) :])
     ]

@@ -1,8 +1,10 @@
 """Simulated people who take part through the real pages of a server; the load test as well.
 
 With a persona they follow its ranking. Without one they have a taste of their own that no file
-knows: two of the question's personas mixed, and shaken; and they are twice as unsure. How sure
-someone is grows with how far apart two answers are in their ranking.
+knows: two of the question's personas mixed, and shaken; and they are twice as unsure. Where nobody
+has written rankings down, they follow directions in the features. How sure someone is grows with
+how far apart two answers are in their ranking. On pages they answer at random within what the page
+allows, and know the right answers unless they are inattentive.
 """
 
 from __future__ import annotations
@@ -17,19 +19,28 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from useralign.errors import InputError
-from useralign.store import digest, studies
+from useralign.errors import InputError, OptionError
+from useralign.store import digest, media, studies
 from useralign.study.browser import Browser, LostError, Page, Reply, read_page
-from useralign.study.flow import COMPARISONS, EVALUATION, SIDES, spaced
+from useralign.study.design import COMPARISONS, EVALUATION, split_stage, stage_key
+from useralign.study.flow import CLIENT, SIDES, spaced
+from useralign.study.pages import COMPLETED, OUTCOMES, RETURNED, WITHDRAWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from useralign.domains import Question
+    from useralign.pool import Candidate
     from useralign.store import Store
+    from useralign.study.browser import Form, Input
     from useralign.study.design import Design
+    from useralign.study.material import Material
+    from useralign.study.pages import PageEntry
+
+    Answered = int | dict[str, str | None]
 
 _SHAKEN = 0.15  # of the length of the ranking
+_UNFIT = 0.1  # the share that gives an answer at random where some screen out
+_INSTRUCTIONS = ("choosethis", "wählensiediese")
 _TRIES = 60
 _PAUSE = 1.0  # seconds before someone tries again who found all places taken; doubled each time
 _LONGEST_PAUSE = 8.0
@@ -53,7 +64,9 @@ class Behaviour:
     reload : float
         The share of pages that is loaded once more.
     inattentive : float
-        The share of attention checks that is answered without reading.
+        The share of attention checks and quizzes that is answered without reading.
+    careless : float
+        The share of pages with questions that is first sent without answers.
     plain : float
         The share of people whose browser runs no script.
     think : float
@@ -66,6 +79,7 @@ class Behaviour:
     double: float = 0.05
     reload: float = 0.05
     inattentive: float = 0.03
+    careless: float = 0.05
     plain: float = 0.2
     think: float = 0.0
 
@@ -92,10 +106,18 @@ class Taste:
     noise: float
 
     def choose(self, options: list[str], behaviour: Behaviour, rng: Random) -> int:
-        """Return which of two options someone takes, 0 or 1."""
-        first, second = (self.ranks.get(_bare(text)) for text in options)
-        if first is None or second is None:
+        """Return which of the options someone takes, from 0."""
+        ranks = [self.ranks.get(_bare(text)) for text in options]
+        known = [rank for rank in ranks if rank is not None]
+        if len(known) < len(ranks):
             return _pass_check(options, behaviour, rng)
+        if len(known) > 2:
+            # Gumbel noise makes the lowest rank win with the probabilities of a softmax.
+            return min(
+                range(len(known)),
+                key=lambda k: known[k] + self.noise * math.log(-math.log(1.0 - rng.random())),
+            )
+        first, second = known
         if self.noise == 0.0 or first == second:
             return int(second < first)
         sure = 1.0 / (1.0 + math.exp(-(second - first) / self.noise))
@@ -104,24 +126,21 @@ class Taste:
 
 def _pass_check(options: list[str], behaviour: Behaviour, rng: Random) -> int:
     """Answer a comparison of something other than answers: a check of attention."""
-    right = [number for number, text in enumerate(options) if "choosethis" in _bare(text)]
+    right = [n for n, text in enumerate(options) if any(k in _bare(text) for k in _INSTRUCTIONS)]
     if len(right) != 1:
         raise InputError(f"a page shows options that nobody knows: {options!r:.200}")
     return rng.randrange(2) if rng.random() < behaviour.inattentive else right[0]
 
 
 class Tastes:
-    """What each persona of the questions likes.
+    """What each persona of the questions likes."""
 
-    Parameters
-    ----------
-    questions : iterable of Question
-    behaviour : Behaviour
-    """
-
-    def __init__(self, questions: Iterable[Question], behaviour: Behaviour) -> None:
-        self._questions = {_bare(question.text): question for question in questions}
+    def __init__(self, questions: Iterable[Material], behaviour: Behaviour) -> None:
+        self._questions = {
+            _bare(text): question for question in questions for text in _texts(question.text)
+        }
         self._behaviour = behaviour
+        self._ranks: dict[str, dict[str, dict[str, float]]] = {}
 
     def draw(self, query: str, persona: str | None, rng: Random) -> Taste:
         """Return what someone likes who reads this query, and plays this persona.
@@ -134,24 +153,60 @@ class Tastes:
         question = self._questions.get(_bare(query))
         if question is None:
             raise InputError(f"a page shows a query that nobody knows: {query!r:.200}")
-        texts = {str(c.id): _bare(c.text) for c in (*question.candidates, question.baseline)}
-        ranks = [
-            {texts[name]: float(rank) for rank, name in enumerate(p.ranking)}
-            for p in question.personas
-        ]
-        noise = self._behaviour.noise * len(texts)
+        if question.id not in self._ranks:
+            self._ranks[question.id] = _rankings(question)
+        named = self._ranks[question.id]
+        ranks = list(named.values())
+        noise = self._behaviour.noise * len(question.answers)
         if persona is not None:
-            names = [_bare(spaced(p.name)) for p in question.personas]
+            names = [_bare(spaced(name)) for name in named]
             if _bare(persona) not in names:
                 raise InputError(f"a page shows a persona that nobody knows: {persona!r:.200}")
             return Taste(ranks[names.index(_bare(persona))], noise)
         one, other = rng.sample(ranks, 2) if len(ranks) > 1 else ranks * 2
-        weight, shaken = rng.uniform(0.6, 1.0), _SHAKEN * len(texts)
+        weight, shaken = rng.uniform(0.6, 1.0), _SHAKEN * len(question.answers)
         mixed = {
             text: weight * one[text] + (1.0 - weight) * other[text] + rng.gauss(0.0, shaken)
             for text in one
         }
         return Taste(mixed, 2.0 * noise)
+
+
+def _rankings(question: Material) -> dict[str, dict[str, float]]:
+    """Return how each persona ranks what a page may show; three strangers where there are none."""
+    shown = {answer.label: list(_shown(answer)) for answer in question.answers}
+    rankings = {}
+    for name in question.personas or ("one", "two", "three"):
+        order = question.rankings.get(name) or _by_direction(question, name)
+        texts = {text: float(rank) for rank, label in enumerate(order) for text in shown[label]}
+        rankings[name] = texts
+    return rankings
+
+
+def _by_direction(question: Material, name: str) -> list[str]:
+    """Rank the answers of a question along a direction that follows from a name."""
+    rng = Random(f"{question.id} {name}")  # noqa: S311 - a simulation
+    direction = [rng.gauss(0.0, 1.0) for _ in range(question.pool.dimension)]
+    scores = dict(
+        zip((c.label for c in question.pool), question.pool.features @ direction, strict=True)
+    )
+    middle = sum(scores.values()) / len(scores)
+    labels = [answer.label for answer in question.answers]
+    return sorted(labels, key=lambda label: -scores.get(label, middle))
+
+
+def _shown(answer: Candidate) -> Iterator[str]:
+    """Yield what a page may say of an answer: its text in each language, or a picture's id."""
+    texts = [answer.text, *(v for k, v in answer.meta.items() if k.startswith("text_"))]
+    yield from (_bare(str(text)) for text in texts if text)
+    if not answer.text and "media" in answer.meta:
+        yield _bare(str(answer.meta["media"]))
+    elif answer.image is not None and not answer.text:
+        yield _bare(media.read(answer.image).id)
+
+
+def _texts(text: str | Mapping[str, str]) -> list[str]:
+    return [text] if isinstance(text, str) else list(text.values())
 
 
 def _bare(text: str) -> str:
@@ -167,17 +222,19 @@ class Log:
     ----------
     path : str
         Their address, once they have one.
-    answers : dict of (str, int) to int
-        The answers that the server acknowledged, by stage and number.
+    answers : dict of (str, int) to (int or dict)
+        The answers that the server acknowledged, by stage and number: what was chosen, or what
+        was filled in.
     code : str
         The completion code, once it was shown.
-    end : {"finished", "left", "full", "failed"}
+    end : str
+        "finished", "left", "full" or "failed"; or the outcome with which the study ended for them.
     trouble : list of str
         What should not have happened.
     """
 
     path: str = ""
-    answers: dict[tuple[str, int], int] = field(default_factory=dict)
+    answers: dict[tuple[str, int], Answered] = field(default_factory=dict)
     code: str = ""
     end: str = "failed"
     trouble: list[str] = field(default_factory=list)
@@ -188,32 +245,36 @@ class Visit:
 
     Parameters
     ----------
-    url, slug : str
+    url : str
+    design : Design
     source : {"link", "prolific", "mturk"}
     tastes : Tastes
     behaviour : Behaviour
     rng : Random
     times : list of float
         Where the seconds of every answer request are added.
+    screens : int
+        How many there are at least, among which who drops out leaves.
     """
 
     def __init__(
         self,
         url: str,
-        slug: str,
+        design: Design,
         *,
         source: str,
         tastes: Tastes,
         behaviour: Behaviour,
         rng: Random,
         times: list[float],
+        screens: int,
     ) -> None:
-        self._url, self._slug = url, slug
+        self._url, self._slug, self._design = url, design.slug, design
         self._tastes, self._behaviour, self._rng, self._times = tastes, behaviour, rng, times
         self._scripted = rng.random() >= behaviour.plain
         self._browser = Browser(url, self._scripted)
         self._query = _arrival_query(source)
-        self._leaves_after = rng.randrange(25) if rng.random() < behaviour.drop_out else None
+        self._leaves_after = rng.randrange(screens) if rng.random() < behaviour.drop_out else None
         self.log = Log()
 
     async def run(self) -> Log:
@@ -246,23 +307,37 @@ class Visit:
         return read_page((await self._persist(self.log.path, None)).text)
 
     async def _go(self, page: Page) -> None:
-        taste: Taste | None = None
+        tastes: dict[str, Taste] = {}
         seen = 0
-        while not page.words.get("code"):
+        while "outcome" not in page.words:
             if not page.has_form:
-                self.log.trouble.append("a page has neither a form nor a code")
+                self.log.trouble.append("a page has neither a form nor an end")
                 return
             if seen == self._leaves_after:
-                self.log.end = "left"
+                await self._leave()
                 return
-            if taste is None:
-                words = page.words
-                taste = self._tastes.draw(words["query-text"], words.get("persona-name"), self._rng)
-            page = await self._do(page, taste)
+            query = page.words.get("query-text")
+            if query is not None and query not in tastes:
+                persona = page.words.get("persona-name")
+                tastes[query] = self._tastes.draw(query, persona, self._rng)
+            page = await self._do(page, tastes.get(query or ""))
             seen += 1
-        self.log.code, self.log.end = page.words["code"].strip(), "finished"
+        self.log.code, self.log.end = page.words.get("code", "").strip(), page.words["outcome"]
+        if self.log.code or self.log.end == COMPLETED:  # platforms have codes of their own
+            self.log.end = "finished"
 
-    async def _do(self, page: Page, taste: Taste) -> Page:
+    async def _leave(self) -> None:
+        """Drop out: half of the people close the page, others say so, or withdraw."""
+        self.log.end = "left"
+        how = self._rng.choice(("", "", RETURNED, WITHDRAWN)) if self._design.withdraw else ""
+        if how:
+            reply = await self._persist(self.log.path, {"leave": how})
+            if reply.status not in (200, 303):
+                self.log.trouble.append(f"leaving was answered with {reply.status}")
+            if how == WITHDRAWN:
+                self.log.answers.clear()
+
+    async def _do(self, page: Page, taste: Taste | None) -> Page:
         """Answer what a page asks, and return the next one."""
         if self._behaviour.think:
             await asyncio.sleep(self._rng.expovariate(1.0 / self._behaviour.think))
@@ -270,25 +345,55 @@ class Visit:
             again = read_page((await self._persist(self.log.path, None)).text)
             if again != page:
                 self.log.trouble.append("a page changed when it was loaded again")
-        fields = dict(page.fields)
-        if page.options:
-            choice = taste.choose(page.options, self._behaviour, self._rng)
-            fields |= {
-                "response": str(choice),
-                "milliseconds": str(self._rng.randrange(500, 20_000)),
-            }
+        fields: dict[str, str | list[str]] = dict(page.fields)
+        answered: Answered | None = None
+        if page.options and taste is not None:
+            answered = taste.choose(page.options, self._behaviour, self._rng)
+            fields["response"] = str(answered)
+        entry = self._design.page(split_stage(page.fields["stage"])[0])
+        if entry is not None:
+            await self._send_nothing(page, fields)
+            filled = {name: self._fill(name, one, entry) for name, one in page.inputs.items()}
+            fields |= filled
+            answered = entry.parse(filled)[0] or None
+        if "milliseconds" in page.fields:
+            fields["milliseconds"] = str(self._rng.randrange(500, 20_000))
         begun = time.perf_counter()
         reply = await self._submit(fields)
         self._times.append(time.perf_counter() - begun)
-        if page.options and reply.status in (200, 303):
-            self.log.answers[fields["stage"], int(fields["step"])] = choice
+        if answered is not None and reply.status in (200, 303):
+            self.log.answers[page.fields["stage"], int(page.fields["step"])] = answered
         if reply.status == 303:
             reply = await self._persist(self.log.path, None)
         if reply.status != 200:
             self.log.trouble.append(f"an answer was answered with {reply.status}")
         return read_page(reply.text)
 
-    async def _submit(self, fields: dict[str, str]) -> Reply:
+    async def _send_nothing(self, page: Page, fields: Form) -> None:
+        """Send a page without answers, as the careless do: it must come back."""
+        required = any("required" in one.attributes for one in page.inputs.values())
+        if required and self._rng.random() < self._behaviour.careless:
+            reply = await self._persist(self.log.path, fields)
+            if reply.status != 422 or read_page(reply.text).inputs.keys() != page.inputs.keys():
+                self.log.trouble.append(f"an empty page was answered with {reply.status}")
+
+    def _fill(self, name: str, shown: Input, page: PageEntry) -> list[str]:
+        """Return an answer that the page allows: the right one where there is one."""
+        entry = next(one for one in page.fields if one.id == name)
+        if entry.correct is not None and self._rng.random() >= self._behaviour.inattentive:
+            right = entry.correct if isinstance(entry.correct, list) else [str(entry.correct)]
+            return right if entry.type == "choices" else right[:1]
+        if shown.kind == "number":
+            low = float(shown.attributes.get("min") or 18)
+            high = float(shown.attributes.get("max") or low + 50)
+            return [str(self._rng.randint(math.ceil(low), math.floor(high)))]
+        if shown.kind in ("radio", "checkbox"):
+            fitting = [value for value in shown.values if value not in entry.screen_out]
+            unfit = not fitting or self._rng.random() < _UNFIT
+            return [self._rng.choice(shown.values if unfit else fitting)]
+        return ["A simulated answer, with words enough."]
+
+    async def _submit(self, fields: Form) -> Reply:
         """Send a form; the impatient send it twice."""
         if self._rng.random() >= self._behaviour.double:
             return await self._persist(self.log.path, fields)
@@ -302,7 +407,7 @@ class Visit:
             self.log.trouble.append(f"sent twice: {reply.status} and {twin.status}")
         return reply
 
-    async def _persist(self, path: str, fields: dict[str, str] | None) -> Reply:
+    async def _persist(self, path: str, fields: Form | None) -> Reply:
         """Send until it is answered, as our script does, and as people press the button again."""
         for number in range(_TRIES):
             lost = None
@@ -340,13 +445,15 @@ def _arrival_query(source: str) -> str:
 
 
 @dataclass(slots=True)
-class Report:
+class CrowdReport:
     """What a simulation measured.
 
     Parameters
     ----------
     finished, left, full, failed : int
         How many people came to which end; `full` found no place.
+    ended : int
+        For how many the study ended before its last page: screened out, say.
     answers : int
         Acknowledged by the server.
     seconds : float
@@ -363,6 +470,7 @@ class Report:
     left: int = 0
     full: int = 0
     failed: int = 0
+    ended: int = 0
     answers: int = 0
     seconds: float = 0.0
     latency: dict[str, float] = field(default_factory=dict)
@@ -394,6 +502,8 @@ class Crowd:
         For what they like and do.
     progress : callable, optional
         Called with how many have finished.
+    material : mapping of str to list of Material, optional
+        The questions by domain; those of the design's files when not given.
     """
 
     def __init__(
@@ -407,19 +517,28 @@ class Crowd:
         source: str = "link",
         seed: int = 0,
         progress: Callable[[int], None] | None = None,
+        material: Mapping[str, list[Material]] | None = None,
     ) -> None:
+        platforms = " and ".join(design.recruitment.platforms)
+        if source == "link" and platforms:
+            raise OptionError(
+                f"{design.slug!r} takes workers of {platforms} alone, who do not come by a plain "
+                "link; give the platform as the source"
+            )
         self.design = design
         self._url, self._behaviour = url, behaviour
         self._participants, self._concurrency, self._source = participants, concurrency, source
         self._rng = Random(seed)  # noqa: S311 - a simulation
-        questions = [question for entry in design.domains for question in entry.load_questions()]
+        material = material or design.load_questions()
+        self._screens = _fewest_screens(design, {name: len(m) for name, m in material.items()})
+        questions = [one for entries in material.values() for one in entries]
         self._tastes = Tastes(questions, behaviour)
         self._progress = progress or (lambda _: None)
         self._times: list[float] = []
         self.logs: list[Log] = []
         self.finished = 0
 
-    async def run(self) -> Report:
+    async def run(self) -> CrowdReport:
         """Run all visits, and return what was measured."""
         begun = time.perf_counter()
         crowd = min(self._concurrency, 2 * self._participants)
@@ -427,11 +546,12 @@ class Crowd:
             for _ in range(crowd):
                 group.create_task(self._come_and_go())
         ends = Counter(log.end for log in self.logs)
-        return Report(
+        return CrowdReport(
             finished=self.finished,
             left=ends["left"],
             full=ends["full"],
             failed=ends["failed"],
+            ended=sum(ends[outcome] for outcome in OUTCOMES),
             answers=sum(len(log.answers) for log in self.logs),
             seconds=round(time.perf_counter() - begun, 2),
             latency=_percentiles(self._times),
@@ -444,12 +564,13 @@ class Crowd:
         while self.finished < self._participants:
             visit = Visit(
                 self._url,
-                self.design.slug,
+                self.design,
                 source=self._source,
                 tastes=self._tastes,
                 behaviour=self._behaviour,
                 rng=Random(self._rng.getrandbits(64)),  # noqa: S311 - a simulation
                 times=self._times,
+                screens=self._screens,
             )
             log = await visit.run()
             self.logs.append(log)
@@ -461,7 +582,31 @@ class Crowd:
                 pause = min(2.0 * pause, _LONGEST_PAUSE)
 
 
-def run(crowd: Crowd, store: Store | None = None) -> Report:
+async def check_reachable(url: str) -> None:
+    """Raise OptionError if no server answers at an address."""
+    try:
+        browser = Browser(url, scripted=False)
+        await browser.send("/healthz", None)
+    except (LostError, ValueError) as error:
+        raise OptionError(
+            f"no server answers at {url!r} ({error}); start one with `useralign serve`, or leave "
+            "--url out"
+        ) from error
+    browser.close()
+
+
+def _fewest_screens(design: Design, questions: Mapping[str, int]) -> int:
+    """Return how many screens the shortest way through a study has, its first page left out."""
+    ways = []
+    for number, cell in enumerate(design.cells):
+        sequence = design.sequence(number, questions[cell.domain])
+        met = [(one.domain, one.method) for one in sequence]
+        screens = sum(design.budget(*one) - 1 + len(design.checkpoints(*one)) for one in met)
+        ways.append(screens + len(design.route(sequence)) - 1)
+    return min(ways)
+
+
+def run(crowd: Crowd, store: Store | None = None) -> CrowdReport:
     """Run a crowd, then compare what the server acknowledged with what it wrote down."""
     report = asyncio.run(crowd.run())
     if store is not None:
@@ -477,24 +622,30 @@ def audit(store: Store, slug: str, logs: list[Log]) -> tuple[int, int, int]:
             continue
         stored = _stored_answers(store, slug, digest(log.path.rsplit("/", 1)[-1]))
         missing += len(log.answers.keys() - stored.keys())
-        extra += max(0, len(stored.keys() - log.answers.keys()) - (log.end != "finished"))
+        unsure = log.end not in ("finished", *OUTCOMES)  # the last one may not have been heard
+        extra += max(0, len(stored.keys() - log.answers.keys()) - unsure)
         both = log.answers.keys() & stored.keys()
         different += sum(stored[key] != log.answers[key] for key in both)
     return missing, different, extra
 
 
-def _stored_answers(store: Store, slug: str, participant_id: str) -> dict[tuple[str, int], int]:
+def _stored_answers(
+    store: Store, slug: str, participant_id: str
+) -> dict[tuple[str, int], Answered]:
+    stored: dict[tuple[str, int], Answered] = {}
     with studies.reading(store, slug) as records:
-        comparisons = {
-            (COMPARISONS, answer.number): answer.position
-            for _, answer in records.comparison_answers(participant_id)
-        }
-        matchups = records.matchups(participant_id)
-    return comparisons | {
-        (EVALUATION, matchup.number): SIDES.index(matchup.chosen)
-        for matchup in matchups
-        if matchup.chosen is not None
-    }
+        for _, answer in records.comparison_answers(participant_id):
+            stored[stage_key(COMPARISONS, answer.round), answer.number] = answer.position
+        for matchup in records.matchups(participant_id):
+            if matchup.chosen is not None:
+                key = stage_key(EVALUATION, matchup.round), matchup.number
+                stored[key] = SIDES.index(matchup.chosen)
+        for page in records.page_answers(participant_id):
+            if page.page != CLIENT and not page.field.startswith("_"):
+                entry = stored.setdefault((page.page, page.attempt), {})
+                assert isinstance(entry, dict)  # noqa: S101 - no page is called like the task
+                entry[page.field] = page.value
+    return stored
 
 
 def _percentiles(times: list[float]) -> dict[str, float]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from useralign.errors import ConflictError, NotFoundError
+from useralign.errors import ConflictError, NotFoundError, OptionError
 from useralign.store import studies, token
 from useralign.study.design import Design
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from useralign.store import Store
     from useralign.store.studies import StudyRecords
 
+_LONGEST = 29  # characters of a slug before what marks a twin
+_SIMULATED_MINUTES = 0.1  # that simulated people who left keep their place
+
 
 @dataclass(frozen=True, slots=True)
 class StudyQuestion:
@@ -23,17 +26,18 @@ class StudyQuestion:
 
     Parameters
     ----------
-    text : str
+    text : str or mapping
+        One, or one per language.
     kind : {"text", "image"}
     pool_id : str
-    personas : mapping of str to str
+    personas : mapping of str to (str or mapping)
         Descriptions by name.
     """
 
-    text: str
+    text: str | Mapping[str, str]
     kind: str
     pool_id: str
-    personas: Mapping[str, str]
+    personas: Mapping[str, str | Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,8 @@ class Study:
     open : bool
         Whether new participants are taken.
     created : float
+    paused : bool
+        Whether it is to be opened again, where it is not open.
     """
 
     design: Design
@@ -57,6 +63,12 @@ class Study:
     key: str
     open: bool
     created: float
+    paused: bool = False
+
+    @property
+    def state(self) -> str:
+        """Whether it is open, paused or closed."""
+        return "open" if self.open else "paused" if self.paused else "closed"
 
     @property
     def slug(self) -> str:
@@ -86,7 +98,8 @@ class Studies:
     def add(self, design: Design, progress: Callable[[int, int], None] | None = None) -> Study:
         """Put a study into the database, with the pools of its questions, and open it.
 
-        Adding the same design again changes nothing.
+        Adding the same design again changes nothing; while nobody takes part, its files are read
+        anew.
 
         Parameters
         ----------
@@ -101,14 +114,17 @@ class Studies:
         """
         with studies.reading(self._store, design.slug) as records:
             before = self._load(design.slug, records)
-            if before is not None and before.design == design:
+            same = before is not None and before.design == design
+            if before is not None and same and records.count_participants():
                 return before
             _check_unused(design.slug, records)
         questions = self._add_pools(design, progress or (lambda _done, _total: None))
+        if before is not None and same and before.questions == questions:
+            return before
         row = studies.StudyRow(
             design.slug,
             design.to_dict(),
-            {d: {q: asdict(a) for q, a in m.items()} for d, m in questions.items()},
+            _plain(questions),
             token(),
             self._clock(),
             True,
@@ -148,11 +164,63 @@ class Studies:
         """List the studies, the newest first."""
         return studies.list_slugs(self._store)
 
-    def set_open(self, slug: str, value: bool) -> None:
-        """Take new participants from now on, or no more; those who began may always finish."""
+    def set_open(self, slug: str, value: bool, *, paused: bool = False) -> None:
+        """Take new participants from now on, or no more; those who began may always finish.
+
+        Parameters
+        ----------
+        slug : str
+        value : bool
+        paused : bool
+            Whether it is to be opened again, which newcomers are told.
+        """
         self.get(slug)
         with studies.writing(self._store, slug) as records:
-            records.set_open(value)
+            records.set_open(value, paused and not value)
+
+    def rehearse(self, slug: str, kind: str) -> Study:
+        """Return the pilot or the simulated twin of a study, a study of its own beside it.
+
+        Its data are marked, and in no result or export of the study itself. It has the material
+        of the study; a simulated one begins anew each time, and people come to it by a link.
+
+        Parameters
+        ----------
+        slug : str
+        kind : {"pilot", "simulated"}
+
+        Raises
+        ------
+        OptionError
+            If the study is such a twin itself.
+        """
+        study = self.get(slug)
+        if study.design.data != "study":
+            raise OptionError(f"{slug!r} is a {study.design.data} itself; name the study it is of")
+        changes: dict[str, Any] = {"slug": f"{slug[:_LONGEST]}-{kind}", "data": kind}
+        if kind == "simulated":
+            changes |= {"active_minutes": _SIMULATED_MINUTES, "recruitment": {"per_address": 0}}
+        design = study.design.changed(**changes)
+        with studies.writing(self._store, design.slug) as records:
+            before = self._load(design.slug, records)
+            if before is not None and kind == "simulated":
+                for chunk in list(records.participants()):
+                    for who in chunk:
+                        records.delete_participant(who)
+            elif before is not None and before.design == design:
+                return before
+            _check_unused(design.slug, records)
+            records.replace_study(
+                studies.StudyRow(
+                    design.slug,
+                    design.to_dict(),
+                    _plain(study.questions),
+                    token(),
+                    self._clock(),
+                    True,
+                )
+            )
+        return self.get(design.slug)
 
     def _load(self, slug: str, records: StudyRecords) -> Study | None:
         """Return a study, out of the cache unless it was changed; None if there is none."""
@@ -160,30 +228,41 @@ class Studies:
         if version is None:
             return None
         study = self._cache.get(slug)
-        if study is None or (study.created, study.open) != version:
+        if study is None or (study.created, study.open, study.paused) != version:
             row = records.study()
             questions = {
                 domain: {name: StudyQuestion(**data) for name, data in entries.items()}
                 for domain, entries in row.questions.items()
             }
             design = Design.from_dict(row.design)
-            self._cache[slug] = study = Study(design, questions, row.key, row.open, row.created)
+            self._cache[slug] = study = Study(
+                design, questions, row.key, row.open, row.created, row.paused
+            )
         return study
 
     def _add_pools(
         self, design: Design, progress: Callable[[int, int], None]
     ) -> dict[str, dict[str, StudyQuestion]]:
         """Store the pools of all questions, and return the questions by domain and id."""
-        entries = [(e.name, question) for e in design.domains for question in e.load_questions()]
-        questions: dict[str, dict[str, StudyQuestion]] = {e.name: {} for e in design.domains}
-        for done, (domain, question) in enumerate(entries, start=1):
-            pool_id = self._store.pools.add(question.pool())
-            personas = {persona.name: persona.description for persona in question.personas}
-            questions[domain][question.id] = StudyQuestion(
-                question.text, question.kind, pool_id, personas
-            )
-            progress(done, len(entries))
+        loaded = design.load_questions()
+        total = sum(map(len, loaded.values()))
+        questions: dict[str, dict[str, StudyQuestion]] = {}
+        done = 0
+        for domain, material in loaded.items():
+            questions[domain] = {}
+            for one in material:
+                kind = "image" if one.pool[0].is_picture else "text"
+                pool_id = self._store.pools.add(one.pool)
+                questions[domain][one.id] = StudyQuestion(
+                    one.text, kind, pool_id, dict(one.personas)
+                )
+                done += 1
+                progress(done, total)
         return questions
+
+
+def _plain(questions: Mapping[str, Mapping[str, StudyQuestion]]) -> dict[str, dict[str, Any]]:
+    return {domain: {q: asdict(a) for q, a in m.items()} for domain, m in questions.items()}
 
 
 def _check_unused(slug: str, records: StudyRecords) -> None:

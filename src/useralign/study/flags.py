@@ -1,0 +1,139 @@
+"""What may speak against somebody's answers: four flags, and the measures behind them.
+
+A flag excludes nobody by itself: exports carry flags and measures, and an analysis says which it
+leaves out (`useralign.study.analysis`). The thresholds stand under `[flags]` in the study file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from useralign.store.studies import ATTENTION
+from useralign.study.pages import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from useralign.store.studies import (
+        Choice,
+        Matchup,
+        PageAnswer,
+        Participant,
+        StudyRecords,
+    )
+    from useralign.study.pages import PageEntry
+
+FLAGS = ("too_fast", "same_side", "failed_check", "left_page")
+LEFT = "_left"  # the field with how often a page was left
+
+
+class FlagRules(Entry):
+    """When somebody is flagged.
+
+    Parameters
+    ----------
+    fast_seconds : float
+        Too fast: half of their choices took less than this.
+    same_side : float
+        Always the same side: at least this share of their choices was at one position.
+    least_choices : int
+        Nobody with fewer choices is too fast or always on one side.
+    left : int
+        Left the page: looked elsewhere at least so many times in all.
+    """
+
+    fast_seconds: Annotated[float, Field(ge=0, le=600, strict=False)] = 1.0
+    same_side: Annotated[float, Field(gt=0, le=1, strict=False)] = 1.0
+    least_choices: Annotated[int, Field(ge=1, le=1000)] = 6
+    left: Annotated[int, Field(ge=1, le=1000)] = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """What is known of how somebody answered.
+
+    Parameters
+    ----------
+    choices : int
+        Of comparisons and the evaluation, attention checks left out.
+    seconds_per_choice : float or None
+        The median, by the page's clock, or the server's where the page ran no script.
+    same_side_share : float or None
+        The share of choices at the position that was chosen most often.
+    checks_failed : int
+        Attention checks, and pages with a right answer whose last attempt was wrong.
+    times_left : int
+        How often they looked elsewhere while a page was open.
+    """
+
+    choices: int
+    seconds_per_choice: float | None
+    same_side_share: float | None
+    checks_failed: int
+    times_left: int
+
+    def flags(self, rules: FlagRules) -> dict[str, bool]:
+        """Return each flag of `FLAGS`, and whether it is raised."""
+        enough = self.choices >= rules.least_choices
+        return {
+            "too_fast": enough and (self.seconds_per_choice or 0.0) < rules.fast_seconds,
+            "same_side": enough and (self.same_side_share or 0.0) >= rules.same_side,
+            "failed_check": self.checks_failed > 0,
+            "left_page": self.times_left >= rules.left,
+        }
+
+
+def measure(
+    choices: Sequence[Choice],
+    matchups: Iterable[Matchup],
+    answers: Sequence[PageAnswer],
+    pages: Iterable[PageEntry],
+) -> Measures:
+    """Measure how one participant answered.
+
+    Parameters
+    ----------
+    choices : sequence of Choice
+    matchups : iterable of Matchup
+        For the attention checks among them.
+    answers : sequence of PageAnswer
+        What they filled in on pages, and what the pages measured.
+    pages : iterable of PageEntry
+        Of the design.
+    """
+    positions = Counter(choice.position for choice in choices)
+    failed = sum(one.role == ATTENTION and one.won is False for one in matchups)
+    return Measures(
+        len(choices),
+        median(choice.seconds for choice in choices) if choices else None,
+        max(positions.values()) / len(choices) if choices else None,
+        failed + sum(_failed_times(page, answers) for page in pages),
+        sum(int(one.value or 0) for one in answers if one.field == LEFT),
+    )
+
+
+def measure_people(
+    records: StudyRecords, pages: Sequence[PageEntry], people: Iterable[Participant]
+) -> dict[str, Measures]:
+    """Measure participants, by id."""
+    ids = [who.id for who in people]
+    choices, matchups = records.choices_of(ids), records.matchups_of(ids)
+    answers = records.page_answers_of(ids)
+    return {
+        who: measure(choices.get(who, []), matchups.get(who, []), answers.get(who, []), pages)
+        for who in ids
+    }
+
+
+def _failed_times(page: PageEntry, answers: Sequence[PageAnswer]) -> int:
+    """Return in how many rounds the last attempt at a page with right answers was wrong."""
+    latest: dict[str, dict[int, dict[str, str | None]]] = {}
+    for one in answers:
+        if one.page.partition(".")[0] == page.id and not one.field.startswith("_"):
+            latest.setdefault(one.page, {}).setdefault(one.attempt, {})[one.field] = one.value
+    return sum(bool(page.wrong(attempts[max(attempts)])) for attempts in latest.values())

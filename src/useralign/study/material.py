@@ -1,0 +1,244 @@
+"""What a study shows: shipped domains, or questions, answers, baselines and people of your own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+
+from useralign.errors import FileFormatError, UseralignError
+from useralign.pool import Candidate, Pool
+from useralign.pooling import Recipe, read_pool
+from useralign.pooling.parse import SUFFIXES
+from useralign.study.pages import Entry, Text, in_language
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from useralign.domains import Question
+
+
+_REQUEST_TOKENS, _ANSWER, _PICTURE_TOKENS = 150, 150, 300  # of a request, a text, a picture
+
+
+class PersonaEntry(Entry):
+    """Somebody whose part a participant plays; in a file a plain text is the description."""
+
+    text: Text
+    ranking: list[str] = Field(default_factory=list)
+
+
+def _persona(value: Any) -> Any:
+    return value if isinstance(value, dict) and "text" in value else {"text": value}
+
+
+Persona = Annotated[PersonaEntry, BeforeValidator(_persona)]
+
+
+class QuestionEntry(Entry):
+    """A question of your own.
+
+    Parameters
+    ----------
+    id : str
+        Its name in the data; `q1`, `q2`, ... when not given.
+    text : str or dict
+        What participants read.
+    pool : str
+        The answers: a file or folder as `useralign pool import` reads them, beside the study file.
+    baseline : str
+        What selections are compared with: the id of an answer in the pool, which is then not among
+        the candidates; a picture's file; or a text. A saved pool may have its own.
+    personas : dict
+        Descriptions by name.
+    model : str
+        Who makes the pool, beforehand: `useralign study prepare`.
+    size : int, optional
+        How many answers the model makes.
+    images : bool
+        Whether the model makes pictures.
+    """
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$")]
+    text: Text
+    pool: str = ""
+    baseline: Text = ""
+    personas: dict[str, Annotated[PersonaEntry, BeforeValidator(_persona)]] = Field(
+        default_factory=dict
+    )
+    model: str = ""
+    size: Annotated[int, Field(ge=2, le=200)] | None = None
+    images: bool = False
+
+    @field_validator("pool")
+    @classmethod
+    def _is_there(cls, name: str, info: ValidationInfo) -> str:
+        folder = (info.context or {}).get("folder")
+        if info.data.get("model"):  # which makes it
+            return name
+        if folder is not None and name and not (Path(folder) / name).exists():
+            raise ValueError(f"there is no file or folder {name!r} beside the study file")
+        return name
+
+    def file(self, folder: Path) -> Path:
+        """Return where the answers are, or will be once they are prepared."""
+        return folder / (self.pool or f"{self.id}.pool.json")
+
+
+@dataclass(frozen=True)
+class Material:
+    """A question with its pool, as a study shows it.
+
+    Parameters
+    ----------
+    id : str
+    text : str or dict
+    personas : mapping of str to (str or dict)
+        Descriptions by name.
+    rankings : mapping of str to tuple of str
+        How they rank the answers, best first, where that is known: for simulations.
+    source : Question, (QuestionEntry, Path) or Pool
+        A shipped question; or one of your own, and the folder of its files; or its stored pool.
+    """
+
+    id: str
+    text: str | Mapping[str, str]
+    personas: Mapping[str, str | Mapping[str, str]]
+    rankings: Mapping[str, tuple[str, ...]]
+    source: Question | tuple[QuestionEntry, Path] | Pool
+
+    @property
+    def answers(self) -> list[Candidate]:
+        """All answers that a persona may rank: the candidates, and the baseline."""
+        if not isinstance(self.source, tuple | Pool):
+            return [*self.source.candidates, self.source.baseline]
+        return [*self.pool, *([self.pool.baseline] if self.pool.baseline else [])]
+
+    @cached_property
+    def pool(self) -> Pool:
+        """Its candidates, features and baseline.
+
+        Raises
+        ------
+        FileFormatError
+            If they are not there yet, or cannot be read.
+        """
+        if isinstance(self.source, Pool):
+            return self.source
+        return read_material(*self.source) if isinstance(self.source, tuple) else self.source.pool()
+
+
+def shipped(question: Question) -> Material:
+    """Return a question of a domain that comes with the package."""
+    personas = {persona.name: persona.description for persona in question.personas}
+    rankings = {persona.name: persona.ranking for persona in question.personas}
+    return Material(question.id, question.text, personas, rankings, question)
+
+
+def own(entry: QuestionEntry, folder: Path) -> Material:
+    """Return a question of a study file, whose pool is read when it is needed."""
+    personas = {name: persona.text for name, persona in entry.personas.items()}
+    rankings = {name: tuple(persona.ranking) for name, persona in entry.personas.items()}
+    return Material(entry.id, entry.text, personas, rankings, (entry, folder))
+
+
+def read_material(entry: QuestionEntry, folder: Path) -> Pool:
+    """Read the pool of a question of your own, with its baseline."""
+    path = entry.file(folder)
+    if not path.exists():
+        raise FileFormatError(
+            f"{entry.id}: has no pool yet; give pool = ..., or model = ... and run "
+            "`useralign study prepare FILE`"
+        )
+    pool = read_pool(path, in_language(entry.text, ""))
+    return _with_baseline(pool, entry.baseline, folder) if entry.baseline else pool
+
+
+def _with_baseline(pool: Pool, baseline: str | dict[str, str], folder: Path) -> Pool:
+    """Return a pool with a baseline: one of its answers, which leaves it, a picture, or a text."""
+    name = in_language(baseline, "")
+    labels = [candidate.label for candidate in pool]
+    if name in labels:
+        index = labels.index(name)
+        others = [candidate for candidate in pool if candidate.index != index]
+        rows = [row for k, row in enumerate(pool.raw_features) if k != index]
+        return type(pool)(
+            pool.question,
+            others,
+            rows,
+            pool[index],
+            normalise=pool.normalise,
+            embedder=pool.embedder,
+            baseline_features=pool.raw_features[index],
+            meta=pool.meta,
+        )
+    if Path(name).suffix.lower() in SUFFIXES:
+        image = folder / name
+        if not image.is_file():
+            raise FileFormatError(f"baseline: there is no picture {name} beside the study file")
+        return pool.with_candidates(
+            list(pool), Candidate(image=str(image.absolute()), id="baseline")
+        )
+    texts = {} if isinstance(baseline, str) else baseline
+    meta = {f"text_{language}": text for language, text in texts.items()}
+    return pool.with_candidates(list(pool), Candidate(text=name, id="baseline", meta=meta))
+
+
+def estimate_cost(entry: QuestionEntry) -> tuple[int, float | None]:
+    """Return how many answers a model is to make, and about what they cost in US dollars.
+
+    None where the model's price is not known; nothing is paid for one that runs here.
+    """
+    from useralign.models.prices import Prices  # noqa: PLC0415 - only when something is made
+
+    count = entry.size or (Recipe(kind="image") if entry.images else Recipe()).size or 0
+    provider, _, name = entry.model.partition(":")
+    if provider in ("local", "ollama"):
+        return count, 0.0
+    price = Prices().find(name or provider)
+    if price is None:
+        return count, None
+    asked = _REQUEST_TOKENS + len(in_language(entry.text, "")) // 4
+    replied = 0 if entry.images and price.image else _PICTURE_TOKENS if entry.images else _ANSWER
+    return count, (count + 1) * price.of(asked, replied, int(entry.images))
+
+
+def material_problems(material: Material, *, evaluated: bool, personas: bool) -> list[str]:
+    """List what keeps a question from being shown.
+
+    Parameters
+    ----------
+    material : Material
+    evaluated : bool
+        Whether selections are compared with a baseline.
+    personas : bool
+        Whether people play a persona.
+    """
+    problems = []
+    if personas and not material.personas:
+        problems.append(
+            f"{material.id} has no persona, which the condition 'with-persona' needs; leave one "
+            "of the two out"
+        )
+    if not isinstance(material.source, tuple):
+        return problems
+    try:
+        pool = material.pool
+    except UseralignError as error:
+        return [*problems, str(error)]
+    if len(pool) < 2:
+        problems.append(f"{material.id}: its pool has {len(pool)} answer; expected at least two")
+    if evaluated and pool.baseline is None:
+        problems.append(
+            f"{material.id}: has no baseline to compare selections with; give baseline = ..., or "
+            "checkpoints = [] for a study without evaluation"
+        )
+    for name, ranking in material.rankings.items():
+        known = {candidate.label for candidate in pool} | {"baseline"}
+        known |= {pool.baseline.label} if pool.baseline else set()
+        if strangers := [label for label in ranking if label not in known]:
+            problems.append(f"{material.id}: {name} ranks {strangers[0]!r}, which is no answer")
+    return problems
