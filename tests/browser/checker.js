@@ -52,7 +52,7 @@
     for (const node of all("input:not([type=hidden]), select, textarea, progress")) if (!named(node)) tell("no label", node);
     for (const node of all("button, a[href], summary")) if (!named(node) && !words(node)) tell("no name", node);
     for (const node of all("img")) if (!(node.getAttribute("alt") || "").trim()) tell("no alternative text", node);
-    for (const node of all("svg")) if (!node.closest("[aria-hidden=true]") && !(node.getAttribute("role") === "img" && named(node))) tell("a drawing without a name", node);
+    for (const node of all("svg")) if (!node.closest("[aria-hidden=true]") && !(["img", "group"].includes(node.getAttribute("role")) && named(node))) tell("a drawing without a name", node);
     for (const node of all("th")) if (!node.scope) tell("a head of a table without scope", node);
     const ids = all("[id]").map((node) => node.id);
     for (const id of new Set(ids.filter((id, k) => ids.indexOf(id) !== k))) tell(`the id ${id} is there twice`);

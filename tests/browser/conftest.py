@@ -1,6 +1,7 @@
 """A real browser before a real server.
 
-A browser lasts for a module: while it runs, no other loop of events can run in this process.
+One Chromium per process serves all tests of this folder, each with contexts of its own. It lasts no
+longer than the folder: while its driver runs, no other loop of events can run in this process.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tests.browser.places import DESKTOP, Place, Watch, launched, prepared
 Visit = Callable[..., Page]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     with launched() as browser:
         yield browser
@@ -39,7 +40,7 @@ def visit(chromium: Browser) -> Iterator[Visit]:
         size: dict[str, Any] = DESKTOP, elsewhere: tuple[str, ...] = (), **options: Any
     ) -> Page:
         context = chromium.new_context(**{**size, **options})
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(240_000)  # the time-out of the test is the only clock
         watch = Watch(allowed=("127.0.0.1", *elsewhere))
         context.on("page", watch.see)
         contexts.append((context, watch))

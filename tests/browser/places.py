@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request, sync_playwright
 
 from tests.servers import Server
-from tests.study.conftest import small_design
+from tests.study.conftest import crowd_design, small_design
 from useralign.store import Store, open_store
 from useralign.study import Studies
 
@@ -22,8 +22,10 @@ CHROMIUM = Path("/usr/bin/chromium")
 OPTIONS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync "
-    # A page of a crowd service may show one of this machine in a frame, as it may in life.
-    "--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets"
+    # A page of a crowd service may show one of this machine in a frame, as it may in life. The menu
+    # of the address bar, which nobody sees here, is a page of its own with every new window.
+    "--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets,"
+    "WebUIOmniboxPopup,WebUIOmniboxAimPopup"
 )
 PHONE: dict[str, Any] = {
     "viewport": {"width": 390, "height": 844},
@@ -65,10 +67,11 @@ class Place:
 
 @contextmanager
 def prepared(database: str, folder: Path, **environment: str) -> Iterator[Place]:
-    """Serve a database that has two small studies: with a persona, and without."""
+    """Serve small studies: with a persona, without, and for a platform's workers."""
     store = open_store(database)
     for slug, condition in (("played", "with-persona"), ("own", "without-persona")):
         Studies(store).add(small_design(slug=slug, participants=400, conditions=[condition]))
+    Studies(store).add(crowd_design(slug="crowd", participants=400))
     own = {"USERALIGN_CACHE": str(folder / "cache"), "USERALIGN_DATA": str(folder / "data")}
     kept = {name: "" for name in _OURS if name in os.environ}
     given = {**kept, **own, "USERALIGN_SECRET": SECRET, **environment}

@@ -14,8 +14,9 @@ from tests.browser.people import CODE, DINNER, arrived, at_comparison, begin, en
 from tests.browser.places import SECRET, Place, prepared
 from tests.models.scripted_service import Reply, ScriptedService, chat
 from tests.study.conftest import Walker, small_design
-from useralign.study import ParticipantFlow, Studies
+from useralign.study import ParticipantFlow, Studies, read_design
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "studies" / "texts" / "study.toml"
 QUESTION = "Which bicycle should I buy?"
 _KINDS = (
     "a steel touring bicycle with racks at both ends; it is heavy and it lasts for decades",
@@ -68,6 +69,7 @@ def _people(place: Place) -> None:
         walker.finish(walker.enter(), lambda view, k=k: (view.step + k) % 2)  # type: ignore[misc]
     walker.answer(walker.enter())
     Studies(place.store).add(small_design(slug="full", participants=1))
+    Studies(place.store).add(read_design(EXAMPLE))
     full = Walker(flow, flow.studies.get("full"))
     while (entered := _try_to_enter(full)) is not None:
         full.finish(entered)
@@ -131,11 +133,11 @@ def _ask(page: Page, place: Place, question: str) -> None:
 def _comparing(page: Page, place: Place) -> Iterator[str]:
     begin(page, place)
     yield "compare"
-    for step in range(8):
-        arrived(page, step)
-        page.keyboard.press("12"[step % 2])
-    arrived(page, 8)
-    page.click("summary:has-text('Tell us more')")
+    page.click("button.chip:has-text('spicy')")
+    arrived(page, 1)
+    yield "compare-wish"
+    page.keyboard.press("2")
+    arrived(page, 2)
     yield "compare-later"
     page.keyboard.press("u")
     page.wait_for_selector("text=Taken back")
@@ -143,7 +145,10 @@ def _comparing(page: Page, place: Place) -> Iterator[str]:
     page.get_by_role("button", name="Good enough").click()
     page.wait_for_selector("[data-result]")
     yield "result"
-    for shown in ("three", "four"):
+    page.get_by_role("button", name="This one").first.click()
+    page.wait_for_selector("text=Change my mind")
+    yield "result-chosen"
+    for shown in ("2", "3"):
         page.goto(place.at("/"))
         page.fill("#question", DINNER)
         page.click("summary:has-text('Options')")
@@ -158,7 +163,7 @@ def _ranking(page: Page, place: Place) -> Iterator[str]:
     page.goto(place.at("/"))
     page.fill("#question", DINNER)
     page.click("summary:has-text('Options')")
-    page.select_option("#shown", label="three")
+    page.select_option("#shown", label="3")
     page.select_option("#rank", "true")
     page.get_by_role("button", name="Find my answer").click()
     arrived(page, 0)
@@ -173,10 +178,8 @@ def pictures(page: Page, place: Place) -> Iterator[str]:
     page.wait_for_selector("[data-compare]", timeout=180_000)
     page.wait_for_load_state("networkidle")
     yield "pictures-compare"
-    for step in range(3):
-        arrived(page, step)
-        page.keyboard.press("1")
-    arrived(page, 3)
+    page.keyboard.press("1")
+    arrived(page, 1)
     page.get_by_role("button", name="Good enough").click()
     page.wait_for_selector("[data-result]")
     page.wait_for_load_state("networkidle")
@@ -187,7 +190,7 @@ def study(page: Page, place: Place) -> Iterator[str]:
     """Walk through a study, in both of its conditions."""
     page.goto(place.at("/study/played"))
     yield "study-landing"
-    page.goto(place.at("/study/played?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE"))
+    page.goto(place.at("/study/crowd?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE"))
     yield "study-preview"
     for slug in ("played", "own"):
         page.goto(place.at(f"/study/{slug}"))
@@ -215,8 +218,36 @@ def study(page: Page, place: Place) -> Iterator[str]:
     page.get_by_role("button", name="Begin").click()
     page.wait_for_selector("text=Nothing was recorded")
     yield "study-full"
+    yield from _pages(page, place)
     page.goto(place.at("/study/played/nobody"))
     yield "study-problem"
+
+
+def _pages(page: Page, place: Place) -> Iterator[str]:
+    """Walk through the pages of a study of its own, and stop on the way."""
+    page.goto(place.at("/study/weekend"))
+    page.check("input[name=agree]")
+    page.get_by_role("button", name="Begin").click()
+    page.fill("input[name=age]", "30")
+    page.check("input[name=works] >> nth=0")
+    yield "study-page"
+    page.get_by_role("button", name="Go on").click()
+    page.wait_for_selector("text=What you will do")
+    page.get_by_role("button", name="Go on").click()
+    page.check("input[name=aim] >> nth=1")
+    page.get_by_role("button", name="Go on").click()
+    page.wait_for_selector("text=That is not right")
+    yield "study-page-wrong"
+    page.check("input[name=aim] >> nth=0")
+    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Go on to").click()
+    at_comparison(page, "comparisons", 1)
+    page.get_by_role("link", name="Stop taking part").click()
+    page.wait_for_selector("text=Do you want to stop?")
+    yield "study-leave"
+    page.get_by_role("button", name="delete my answers").click()
+    page.wait_for_selector("text=You have withdrawn")
+    yield "study-withdrawn"
 
 
 def admin(page: Page, place: Place) -> Iterator[str]:

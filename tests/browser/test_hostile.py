@@ -128,7 +128,7 @@ def test_a_very_long_answer(place: Place, visit: Visit) -> None:
     screen = live.create(place.store.pools.add(pool, owner), owner, {})
     page.goto(place.at(f"/s/{screen.session_id}"))
     check(page)
-    assert "the whole answer has" in page.inner_text(".cards")
+    assert "the whole answer has" in page.inner_text(".glance")
     assert len(page.content()) < 200_000
     page.get_by_role("button", name="Good enough").click()
     page.wait_for_selector("[data-result]")
@@ -139,8 +139,9 @@ def test_a_hostile_model(visit: Visit, trap: Trap, tmp_path: Path) -> None:
     service = ScriptedService()
     thread = Thread(target=service.serve_forever)
     thread.start()
-    texts = hostile(trap.address) * 3
-    replies = [Reply(chat(f"{text} {k}"), delay=0.02) for k, text in enumerate(texts)]
+    texts = hostile(trap.address)
+    pairs = zip(texts[::2], texts[1::2], strict=True)  # so few that no session begins by itself
+    replies = [Reply(chat(f"{first}\n\n{second} {k}")) for k, (first, second) in enumerate(pairs)]
     service.will(*replies, Reply(chat("no"), delay=60.0))
     environment = {"OPENAI_BASE_URL": service.base_url, "OPENAI_API_KEY": "none"}
     with prepared(f"sqlite:///{tmp_path / 'place.db'}", tmp_path, **environment) as place:

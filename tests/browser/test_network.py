@@ -64,7 +64,8 @@ def go_on(page: Page, last: str) -> None:
         insist(page, last)
     if page.locator("input[name=agree]").count():
         page.check("input[name=agree]")
-    button = page.locator("main form button").first
+    choose = page.locator("main .choose")
+    button = choose.first if choose.count() else page.locator("main form button").first
     button.click(no_wait_after=True)
 
 
@@ -101,7 +102,7 @@ def test_everybody_finishes_a_study(place: Place, visit: Visit, seed: int) -> No
 
 def test_everybody_finds_their_answer(place: Place, visit: Visit) -> None:
     page = visit()
-    begin(page, place)
+    begin(page, place, certain=True)
     session = session_of(page)
     lossy = Lossy(Random(3))
     page.route("**/*", lossy)
@@ -115,7 +116,7 @@ def test_everybody_finds_their_answer(place: Place, visit: Visit) -> None:
 @pytest.mark.parametrize("arrives", [False, True], ids=["on the way", "with the reply"])
 def test_the_page_says_so(place: Place, visit: Visit, arrives: bool) -> None:
     page, participating = visit(), visit(PHONE)
-    begin(page, place)
+    begin(page, place, certain=True)
     enter(participating, place)
     for one in (page, participating):
         one.route("**/*", lambda route: lose(route, arrives=arrives), times=2)

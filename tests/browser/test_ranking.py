@@ -10,7 +10,7 @@ from tests.browser.people import DINNER, arrived, rows, session_of
 from tests.browser.places import DESKTOP, PHONE, Place
 
 
-def ranking(page: Page, place: Place, shown: str = "three") -> None:
+def ranking(page: Page, place: Place, shown: str = "3") -> None:
     """Begin with a few answers that are to be put in order."""
     page.goto(place.at("/"))
     page.fill("#question", DINNER)
@@ -39,7 +39,7 @@ def orders(place: Place, page: Page) -> list[list[int]]:
 
 def test_clicking_the_cards_in_order(visit: Visit, place: Place) -> None:
     page = visit()
-    ranking(page, place, "four")
+    ranking(page, place, "4")
     click(page, 2)
     assert badges(page) == ["", "", "1", ""]
     click(page, 0)
@@ -49,6 +49,12 @@ def test_clicking_the_cards_in_order(visit: Visit, place: Place) -> None:
     click(page, 3, 1)
     assert badges(page) == ["4", "3", "1", "2"]  # the last one left has the last place
     expect(page.get_by_role("button", name="This is my order")).to_be_focused()
+    page.keyboard.press("1")  # as somebody does who counts to the end: it stays
+    assert badges(page) == ["4", "3", "1", "2"]
+    page.keyboard.press("2")  # one that was given its place is taken back
+    assert badges(page) == ["4", "", "1", "2"]
+    page.keyboard.press("2")
+    assert badges(page) == ["4", "3", "1", "2"]
     page.keyboard.press("Enter")
     arrived(page, 1)
     assert orders(place, page) == [[2, 3, 1, 0]]

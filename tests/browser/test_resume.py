@@ -43,7 +43,7 @@ def personal(place: Place, visit: Visit) -> dict[str, Page]:
     """People who are at every stage of the personal page."""
     people = {name: visit() for name in ("first", "later", "over")}
     for page in people.values():
-        begin(page, place)
+        begin(page, place, certain=True)
     for page in (people["later"], people["over"]):
         answer(page, 1, 1)
         answer(page, 0, 2)
@@ -91,7 +91,7 @@ def test_every_stage_after_reloads_and_a_killed_server(place: Place, visit: Visi
 
 def test_an_answer_given_while_the_server_is_away(place: Place, visit: Visit) -> None:
     one, two = visit(), visit(PHONE)
-    begin(one, place)
+    begin(one, place, certain=True)
     enter(two, place)
     place.server.kill()
     for page in (one, two):

@@ -21,12 +21,12 @@ from tests.browser.places import SIZES, Place
 @pytest.mark.parametrize("size", SIZES)
 def test_double_clicks(place: Place, visit: Visit, size: str) -> None:
     page = visit(SIZES[size])
-    begin(page, place)
+    begin(page, place, certain=True)
     for step in range(3):
         arrived(page, step)
         page.dblclick("[data-card='1'] .choose")
     arrived(page, 3)
-    page.dblclick("[data-card='0'] .body")
+    page.dblclick("[data-card='0']")
     arrived(page, 4)
     page.click("[data-card='0'] .choose", click_count=3)
     arrived(page, 5)
@@ -35,7 +35,7 @@ def test_double_clicks(place: Place, visit: Visit, size: str) -> None:
 
 def test_double_clicks_without_scripts(place: Place, visit: Visit) -> None:
     page = visit(java_script_enabled=False)
-    begin(page, place)
+    begin(page, place, certain=True)
     page.dblclick("[data-card='1'] .choose")
     arrived(page, 1)
     assert told(place, page) == [("choice", 1)]
@@ -43,7 +43,7 @@ def test_double_clicks_without_scripts(place: Place, visit: Visit) -> None:
 
 def test_keys_pressed_at_once(place: Place, visit: Visit) -> None:
     page = visit()
-    begin(page, place)
+    begin(page, place, certain=True)
     page.evaluate(  # faster than hands and than the network
         """() => { for (const key of ["1", "2", "1", "u", "s"])
             document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true})) }"""
@@ -54,7 +54,7 @@ def test_keys_pressed_at_once(place: Place, visit: Visit) -> None:
 
 def test_the_way_back(place: Place, visit: Visit) -> None:
     page = visit()
-    begin(page, place)
+    begin(page, place, certain=True)
     page.click("[data-card='0'] .choose")
     arrived(page, 1)
     page.click("[data-card='0'] .choose")
@@ -70,7 +70,7 @@ def test_the_way_back(place: Place, visit: Visit) -> None:
 
 def test_the_way_back_without_scripts(place: Place, visit: Visit) -> None:
     page = visit(java_script_enabled=False)
-    begin(page, place)
+    begin(page, place, certain=True)
     for step in (0, 1):
         arrived(page, step)
         page.click("[data-card='0'] .choose")
@@ -87,7 +87,7 @@ def test_the_way_back_without_scripts(place: Place, visit: Visit) -> None:
 @pytest.mark.parametrize("scripts", [True, False])
 def test_two_tabs(place: Place, visit: Visit, scripts: bool) -> None:
     page = visit(java_script_enabled=scripts)
-    begin(page, place)
+    begin(page, place, certain=True)
     other = page.context.new_page()
     other.goto(page.url)
     assert texts(other) == texts(page)

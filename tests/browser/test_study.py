@@ -6,12 +6,10 @@ import re
 
 import pytest
 from playwright.sync_api import Page, Route
-from sqlalchemy import select
 
 from tests.browser.conftest import Visit
-from tests.browser.people import CODE, at_comparison, participant, participants_of
+from tests.browser.people import CODE, at_comparison, enter, participant, participants_of
 from tests.browser.places import DESKTOP, SIZES, Place
-from useralign.store.schema import participants
 
 MTURK = "https://workersandbox.mturk.com"
 # What would tell a participant, or a clever page, how their options came about.
@@ -94,7 +92,7 @@ def framed(page: Page, place: Place, assignment: str) -> list[str]:
     """Show the task as Mechanical Turk does; return what is handed in to it."""
     handed: list[str] = []
     query = f"assignmentId={assignment}&hitId=H1&workerId=W1&turkSubmitTo={MTURK}"
-    source = place.at(f"/study/played?{query}").replace("&", "&amp;")
+    source = place.at(f"/study/crowd?{query}").replace("&", "&amp;")
 
     def serve(route: Route) -> None:
         if "externalSubmit" in route.request.url:
@@ -109,12 +107,12 @@ def framed(page: Page, place: Place, assignment: str) -> list[str]:
 
 def test_a_preview_in_a_frame_takes_no_place(place: Place, visit: Visit) -> None:
     page = visit(elsewhere=("workersandbox.mturk.com",))
-    before = participants_of(place.store, "played")
+    before = participants_of(place.store, "crowd")
     framed(page, place, "ASSIGNMENT_ID_NOT_AVAILABLE")
     task = page.frame_locator("iframe")
     task.get_by_text("This is a preview").wait_for()
     assert task.get_by_role("button").count() == 0
-    assert participants_of(place.store, "played") == before
+    assert participants_of(place.store, "crowd") == before
 
 
 def test_a_task_in_a_frame(place: Place, visit: Visit) -> None:
@@ -129,10 +127,19 @@ def test_a_task_in_a_frame(place: Place, visit: Visit) -> None:
         title = "training" if number < 4 else "evaluation"
         task.get_by_role("heading", name=title).wait_for()
         task.get_by_role("button", name="option 1").click()
-    task.get_by_text(CODE).wait_for()
-    with place.store.reading() as connection:
-        chosen = select(participants.c.code).where(participants.c.source == "mturk")
-        code = connection.execute(chosen).scalar_one()
-    task.get_by_role("button", name="Submit the task").click()
+    # Nothing is pressed: the task is submitted by itself.
+    task.get_by_role("button", name="Submit the task now").wait_for()
+    with page.expect_request(lambda request: "externalSubmit" in request.url):
+        pass
     page.wait_for_timeout(200)
-    assert handed == [f"assignmentId=A1&code={code}"]
+    assert handed == ["assignmentId=A1&outcome=completed"]
+
+
+def test_back_to_prolific_by_itself(place: Place, visit: Visit) -> None:
+    page = visit(elsewhere=("app.prolific.com",))
+    page.route("https://app.prolific.com/**", lambda route: route.fulfill(body="Prolific"))
+    enter(page, place, "crowd", "?PROLIFIC_PID=p1&STUDY_ID=s1&SESSION_ID=x1")
+    for number in range(8):
+        at_comparison(page, "comparisons" if number < 4 else "evaluation", number % 4 + 1)
+        page.keyboard.press("1")
+    page.wait_for_url("https://app.prolific.com/submissions/complete?cc=C0DE")

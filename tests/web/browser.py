@@ -59,7 +59,14 @@ class Browser:
         return self._page(self.client.post(path, data=data))
 
     def begin(self, question: str = DINNER, **fields: Any) -> Page:
-        return self.post("/ask", question=question, **fields)
+        """Ask a question, in pairs until it is certain unless the fields say otherwise."""
+        return self.post("/ask", question=question, **({"method": "useralign"} | fields))
+
+    def bring(self, *files: tuple[str, bytes], **fields: Any) -> Page:
+        """Ask as a form with files does."""
+        data = {"form_token": self.get("/you").token} | fields
+        parts = [("files", file) for file in files] or [("files", ("", b""))]
+        return self._page(self.client.post("/ask", data=data, files=parts))
 
     def answer(self, page: Page, response: object = 0, **fields: Any) -> Page:
         path = page.path.split("?")[0]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import threading
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -17,7 +19,7 @@ from useralign.store import Store
 from useralign.study import ParticipantFlow
 from useralign.study.export import COLUMNS, FORMATS, dataset_rows, read_rows
 from useralign.study.recruiting import Arrival
-from useralign.web import Settings
+from useralign.web import Settings, rehearsal
 from useralign.web.app import create_app
 
 SECRET = "a secret of many letters"  # noqa: S105
@@ -26,6 +28,11 @@ WORKER = "worker-77"
 
 @pytest.fixture
 def walker(store: Store) -> Walker:
+    return furnished(store)
+
+
+def furnished(store: Store) -> Walker:
+    """A study in which four have finished, and one has begun."""
     flow = ParticipantFlow(store, rng=Random(1))
     made = Walker(flow, flow.studies.add(small_design()))
     ids = {"PROLIFIC_PID": WORKER, "STUDY_ID": "s", "SESSION_ID": "x"}
@@ -146,6 +153,20 @@ def test_exports_are_what_is_in_the_database(
     assert "## answers" in client.get("/admin/studies/small/codebook.md").text
 
 
+def test_a_cookie_that_was_logged_out_opens_nothing(app: FastAPI) -> None:
+    client = logged_in(app)
+    cookie = client.cookies["useralign_admin"]
+    other = logged_in(app)
+    token = form_token(client.get("/admin/studies/small").text)
+    assert client.post("/admin/logout", data={"form_token": token}).status_code == 200
+    headers = {"cookie": f"useralign_admin={cookie}"}
+    stolen = TestClient(app, base_url=str(client.base_url))
+    assert stolen.get("/admin/studies/small", headers=headers).status_code == 401
+    app.state.store.rate_limits.purge()
+    assert stolen.get("/admin/studies/small", headers=headers).status_code == 401
+    assert other.get("/admin/studies/small").status_code == 200
+
+
 def test_closing_and_deleting(app: FastAPI, walker: Walker) -> None:
     client = logged_in(app)
     token = form_token(client.get("/admin/studies/small").text)
@@ -162,3 +183,82 @@ def test_closing_and_deleting(app: FastAPI, walker: Walker) -> None:
     assert name not in gone.text
     again = client.post("/admin/studies/small/forget", data={"name": name, "form_token": token})
     assert again.status_code == 404
+
+
+def test_pausing(light: Store) -> None:
+    furnished(light)
+    app = create_app(light, Settings(secret=SECRET))
+    client = logged_in(app)
+    token = {"form_token": form_token(client.get("/admin/studies/small").text)}
+    asked = token | {"value": "false", "paused": "true"}
+    assert "Paused:" in client.post("/admin/studies/small/open", data=asked).text
+    newcomer = TestClient(app, base_url="http://localhost")
+    assert "The study is paused" in newcomer.get("/study/small").text
+    client.post("/admin/studies/small/open", data=token | {"value": "true"})
+    assert "The study is paused" not in newcomer.get("/study/small").text
+
+
+def test_flags_and_numbers_of_people(light: Store) -> None:
+    """Everybody here takes the first option always; nobody stands without their number."""
+    walker, app = furnished(light), create_app(light, Settings(secret=SECRET))
+    page = logged_in(app).get("/admin/studies/small").text
+    assert page.count("same side") == 4
+    assert "n = 1<" in page
+    assert '(0.0)</span> <span class="soft n">n = 1<' not in page
+    for _ in range(22):
+        walker.flow.enter(walker.study, Arrival("link"), os.urandom(16).hex())
+    assert "Show all" not in logged_in(app).get("/admin/studies/small?people=all").text
+
+
+def test_a_preview_stores_nothing(light: Store) -> None:
+    walker, app = furnished(light), create_app(light, Settings(secret=SECRET))
+    client = logged_in(app)
+    before = len(list(dataset_rows(light, walker.study, "participants")))
+    for cell in range(len(walker.study.design.cells)):
+        reply = client.get(f"/admin/studies/small/preview/en/{cell}/0")
+        titles = []
+        while "data-outcome" not in reply.text:
+            assert "Preview, nothing is stored" in reply.text
+            titles.append(re.search(r"<h1>(.+?)</h1>", reply.text))
+            reply = client.post(str(reply.url), data={"response": "0"})
+            assert reply.status_code == 200
+        assert len(titles) == 3
+    assert len(list(dataset_rows(light, walker.study, "participants"))) == before
+    assert client.get("/admin/studies/small/preview/en/9/0").status_code == 404
+    assert client.get("/admin/studies/small/preview/xx/0/0").status_code == 404
+    assert client.get("/admin/studies/small/preview/en/0/9").status_code == 404
+
+
+def test_a_pilot_is_never_mixed_in(light: Store) -> None:
+    walker, app = furnished(light), create_app(light, Settings(secret=SECRET))
+    client = logged_in(app)
+    token = {"form_token": form_token(client.get("/admin/studies/small").text)}
+    assert "A pilot" in client.post("/admin/studies/small/pilot", data=token).text
+    pilot = walker.flow.studies.get("small-pilot")
+    before = list(dataset_rows(light, walker.study, "answers"))
+    Walker(walker.flow, pilot).finish(Walker(walker.flow, pilot).enter())
+    assert {row["data"] for row in dataset_rows(light, pilot, "participants")} == {"pilot"}
+    assert list(dataset_rows(light, walker.study, "answers")) == before
+    assert walker.flow.studies.rehearse("small", "pilot").created == pilot.created  # goes on
+
+
+def test_a_simulation_from_the_page(light: Store) -> None:
+    walker, app = furnished(light), create_app(light, Settings(secret=SECRET))
+    client = logged_in(app)
+    token = {"form_token": form_token(client.get("/admin/studies/small").text)}
+    before = list(dataset_rows(light, walker.study, "answers"))
+    assert (
+        client.post("/admin/studies/small/simulate", data=token | {"people": "51"}).status_code
+        == 422
+    )
+    for _ in range(2):  # the second replaces the first
+        reply = client.post("/admin/studies/small/simulate", data=token | {"people": "2"})
+        assert "Simulated people are on their way" in reply.text
+        for thread in threading.enumerate():
+            if thread.name == rehearsal.THREAD:
+                thread.join(120)
+    twin = walker.flow.studies.get("small-simulated")
+    people = list(dataset_rows(light, twin, "participants"))
+    assert {row["data"] for row in people} == {"simulated"}
+    assert 2 <= sum(row["finished"] for row in people) <= 5
+    assert list(dataset_rows(light, walker.study, "answers")) == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ def quick(light: Store) -> Iterator[TestClient]:
 def begun(client: TestClient, pool: Any = None, **options: Any) -> dict[str, Any]:
     made = client.post("/api/pools", json=pool or THREE)
     assert made.status_code == 201, made.text
-    body = {"pool": made.json()["id"], "seed": 1} | options
+    body = {"pool": made.json()["id"], "seed": 1, "method": "useralign"} | options
     reply = client.post("/api/sessions", json=body)
     assert reply.status_code == 201, reply.text
     return dict(reply.json())
@@ -170,6 +171,39 @@ def test_all_kinds_of_answers(client: TestClient) -> None:
     is_problem(client.get(f"/api/sessions/{session['id']}"), 404)
 
 
+def test_wishes(client: TestClient) -> None:
+    session = begun(client, {"question": DINNER}, shown=3)
+    path = f"/api/sessions/{session['id']}"
+    before = client.get(f"{path}/wishes").json()
+    assert before["wishes"] == []
+    chip = before["chips"][0]
+    assert chip["text"] == "vegetarian"
+    assert chip["hides"] == 11
+    for text in ("", " ", None, "please"):
+        is_problem(
+            client.post(f"{path}/answers", json={"step": 0, "kind": "wish", "text": text}), 422
+        )
+    wish = {"step": 0, "kind": "wish", "text": "vegetarian"}
+    first = client.post(f"{path}/answers", json=wish)
+    assert first.json()["step"] == 1
+    assert client.post(f"{path}/answers", json=wish).text == first.text
+    (own,) = client.get(f"{path}/wishes").json()["wishes"]
+    assert own["effect"] == "hiding 11 with meat or fish"
+    assert len(own["hidden"]) == 11
+    assert not set(own["hidden"]) & {shown["id"] for shown in first.json()["candidates"]}
+    result = client.get(f"{path}/result").json()
+    assert result["answer"]["id"] not in own["hidden"]
+    assert not set(result["viable"]) & set(own["hidden"])
+    unknown = {"step": 1, "kind": "withdraw", "text": "no nuts"}
+    assert "no wish" in is_problem(client.post(f"{path}/answers", json=unknown), 422)
+    back = {"step": 1, "kind": "withdraw", "text": "Vegetarian"}
+    assert client.post(f"{path}/answers", json=back).json()["step"] == 2
+    assert client.get(f"{path}/wishes").json()["wishes"] == []
+    undone = client.post(f"{path}/answers", json={"step": 2, "kind": "undo"})
+    assert undone.json()["step"] == 3
+    assert len(client.get(f"{path}/wishes").json()["wishes"]) == 1
+
+
 POOLS: list[tuple[dict[str, Any], str]] = [
     ({"question": ""}, "empty"),
     ({"question": "?", "texts": []}, "at least one"),
@@ -226,15 +260,18 @@ def test_bodies_that_are_none(quick: TestClient, body: bytes) -> None:
         {"method": "nobody"},
         {"epsilon": -1},
         {"epsilon": 99},
-        {"epsilon": None},
+        {"epsilon": None, "method": "useralign"},
         {"budget": -1},
         {"budget": 1e300},
-        {"shown": 5},
+        {"shown": 10},
         {"seed": -1},
         {"seed": 2**70},
         {"options": {"delta": "x"}},
         {"options": {"norm_bound": -1}},
         {"options": {"nonsense": 1}},
+        {"options": {"backend": "reference"}},
+        {"options": {"answers": [[0, 1, 0]]}},
+        {"method": "few", "options": {"limit": 10**9}},
         {"options": {"seed": 1}},
         {"options": {"pool": 1}},
         {"method": "oracle"},
@@ -289,7 +326,38 @@ def test_the_description_speaks_of_problems(quick: TestClient) -> None:
     described = quick.get("/openapi.json").json()
     assert described["info"]["title"] == "useralign"
     for path, verbs in described["paths"].items():
-        assert path.startswith("/api/")
+        assert path.startswith(("/api/", "/v1/"))
         for operation in verbs.values():
             assert operation["description"]
-            assert "application/problem+json" in operation["responses"]["422"]["content"]
+            kind = "problem+json" if path.startswith("/api/") else "json"
+            assert f"application/{kind}" in operation["responses"]["422"]["content"]
+
+
+def test_a_pool_is_deleted_with_what_was_told_over_it(light: Store) -> None:
+    client = TestClient(create_app(light), base_url="http://localhost")
+    body = {"question": "Which is quixotic?", "texts": ["a zucchini soup", "a cake"]}
+    pool = client.post("/api/pools", json=body).json()["id"]
+    session = client.post("/api/sessions", json={"pool": pool}).json()["id"]
+    remark = {"step": 0, "kind": "remark", "text": "less perspicacious"}
+    assert client.post(f"/api/sessions/{session}/answers", json=remark).status_code == 200
+    assert client.delete(f"/api/pools/{pool}").status_code == 204
+    assert client.delete(f"/api/pools/{pool}").status_code == 404
+    assert client.get(f"/api/sessions/{session}").status_code == 404
+    path = Path(str(light.url.database))
+    whole = b"".join(file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
+    assert not [word for word in (b"quixotic", b"zucchini", b"perspicacious") if word in whole]
+    shared = client.post("/api/pools", json={"question": DINNER}).json()["id"]
+    assert client.delete(f"/api/pools/{shared}").status_code == 404
+
+
+def test_a_deleted_session_leaves_no_remark_in_the_files(light: Store) -> None:
+    client = TestClient(create_app(light), base_url="http://localhost")
+    body = {"question": "?", "texts": ["a soup", "a cake"]}
+    pool = client.post("/api/pools", json=body).json()["id"]
+    session = client.post("/api/sessions", json={"pool": pool}).json()["id"]
+    remark = {"step": 0, "kind": "remark", "text": "less perspicacious"}
+    assert client.post(f"/api/sessions/{session}/answers", json=remark).status_code == 200
+    assert client.delete(f"/api/sessions/{session}").status_code == 204
+    path = Path(str(light.url.database))
+    whole = b"".join(file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
+    assert b"perspicacious" not in whole

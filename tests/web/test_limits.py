@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
+import threading
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
+from pathlib import Path
+from typing import cast
 
-import limits.storage.memory
-import limits.strategies
+import httpx
 import pytest
-from limits.storage import MemoryStorage
-from sqlalchemy import func, select
+from fastapi import FastAPI
+from sqlalchemy import func, select, update
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
-import useralign.web.limits
 from tests.web.browser import Browser
-from useralign.store import Store
-from useralign.store.schema import steps
+from useralign.errors import ModelUnavailableError
+from useralign.store import Store, StoredSession, open_store
+from useralign.store.schema import rate_limits, steps
 from useralign.web import Settings
 from useralign.web.app import create_app
-from useralign.web.limits import Limiter
+from useralign.web.limits import AT_ONCE, WAITING, Limiter, Limits, Turns
+from useralign.web.problems import for_visitors
 
 SECRET = "a secret of many letters"  # noqa: S105
 
@@ -30,76 +36,140 @@ def count(store: Store) -> int:
         return int(connection.execute(chosen).scalar_one())
 
 
-@pytest.fixture(autouse=True)
-def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """Time stands still one second into a window, unless a test moves it."""
-    clock = SimpleNamespace(now=3600.0 * 10**6 + 1.0)
-    clock.time = lambda: clock.now
-    for module in (limits.storage.memory, limits.strategies, useralign.web.limits):
-        monkeypatch.setattr(module, "time", clock)
-    return clock
+def limiter(store: Store, per_second: float, burst: float) -> Limiter:
+    return Limiter(per_second, burst, "answers", store, b"key")
 
 
-def test_a_window_fills_and_slides(clock: SimpleNamespace) -> None:
-    limiter = Limiter(0.5, 3, "answers", MemoryStorage())
-    for _ in range(3):
-        limiter.take("a")
+def pass_time(store: Store, seconds: float) -> None:
+    """Have all that was taken be so much longer ago."""
+    earlier = update(rate_limits).values(until=rate_limits.c.until - seconds)
+    with store.writing() as connection:
+        connection.execute(earlier)
+
+
+def is_taken(one: Callable[[str], None], key: str = "a") -> bool:
+    try:
+        one(key)
+    except HTTPException:
+        return False
+    return True
+
+
+def test_a_burst_and_then_the_rate(store: Store) -> None:
+    slow = limiter(store, 0.001, 3)
+    assert [is_taken(slow.take) for _ in range(5)] == [True, True, True, False, False]
+    assert is_taken(slow.take, "b")
+    pass_time(store, 1000.0)
+    assert [is_taken(slow.take) for _ in range(2)] == [True, False]
+    pass_time(store, 1e6)
+    assert [is_taken(slow.take) for _ in range(4)] == [True, True, True, False]
+
+
+def test_when_to_come_again(light: Store) -> None:
+    slow = limiter(light, 0.001, 1)
+    slow.take("a")
     with pytest.raises(HTTPException) as refused:
-        limiter.take("a")
+        slow.take("a")
     assert refused.value.status_code == 429
-    assert refused.value.headers == {"Retry-After": "5"}
-    limiter.take("b")
-    clock.now += 5.0
-    limiter.take("b")
-    with pytest.raises(HTTPException) as refused:
-        limiter.check("a")
-    assert refused.value.headers == {"Retry-After": "1"}
-    clock.now += 1.0  # a part of the window before has slid out
-    limiter.take("a")
-    with pytest.raises(HTTPException):
-        limiter.check("a")
+    assert refused.value.headers is not None
+    assert 990 <= int(refused.value.headers["Retry-After"]) <= 1000
 
 
-def test_a_rate_above_the_burst_counts(clock: SimpleNamespace) -> None:
-    limiter = Limiter(10.0, 3, "answers", MemoryStorage())
-    for _ in range(10):
-        limiter.take("a")
-    with pytest.raises(HTTPException):
-        limiter.take("a")
+def test_a_rate_of_nothing_lets_the_burst_through(light: Store) -> None:
+    never = limiter(light, 0.0, 2)
+    assert [is_taken(never.take) for _ in range(3)] == [True, True, False]
 
 
-def test_a_rate_of_nothing_lets_the_burst_through(clock: SimpleNamespace) -> None:
-    limiter = Limiter(0.0, 2, "answers", MemoryStorage())
-    for _ in range(2):
-        limiter.take("a")
-    with pytest.raises(HTTPException):
-        limiter.take("a")
+def test_without_a_limit_nothing_is_counted(light: Store) -> None:
+    limiter(light, math.inf, math.inf).take("a")
+    with light.reading() as connection:
+        assert connection.execute(select(rate_limits)).all() == []
 
 
-def test_threads_get_no_more_than_one_would() -> None:
-    limiter = Limiter(0.001, 20, "answers", MemoryStorage())
+def test_what_is_given_back_can_be_taken_again(light: Store) -> None:
+    slow = limiter(light, 0.001, 1)
+    slow.take("a")
+    slow.give_back("a")
+    assert [is_taken(slow.take) for _ in range(2)] == [True, False]
 
-    def taken(key: str) -> bool:
-        try:
-            limiter.take(key)
-        except HTTPException:
-            return False
-        return True
+
+def test_a_clock_that_is_set_back_locks_nobody_out(light: Store) -> None:
+    slow = limiter(light, 0.001, 2)
+    slow.take("a")
+    pass_time(light, -1e6)
+    assert is_taken(slow.take)
+
+
+def test_two_servers_with_many_threads_get_no_more_than_one_would(store_url: str) -> None:
+    servers = [open_store(store_url) for _ in range(2)]
+    limiters = [limiter(server, 0.0001, 5) for server in servers]
+
+    def taken(number: int) -> bool:
+        return is_taken(limiters[number % 2].take)
 
     with ThreadPoolExecutor(16) as threads:
-        for key in map(str, range(20)):
-            assert sum(threads.map(taken, [key] * 60)) == 20
+        assert sum(threads.map(taken, range(60))) == 5
+    for server in servers:
+        server.close()
 
 
-def test_old_counters_are_forgotten(clock: SimpleNamespace) -> None:
-    storage = MemoryStorage()
-    limiter = Limiter(1.0, 1, "answers", storage)
-    for k in range(100):
-        limiter.take(str(k))
-    clock.now += 10.0
-    limiter.take("one more")
-    storage.timer.join()
-    assert len(storage.storage) == 1
+def test_what_does_not_count_any_more_is_deleted(light: Store) -> None:
+    slow = limiter(light, 0.1, 1)
+    slow.take("a")
+    light.rate_limits.purge()
+    assert not is_taken(slow.take)
+    pass_time(light, 100.0)
+    light.rate_limits.purge()
+    with light.reading() as connection:
+        assert connection.execute(select(rate_limits)).all() == []
+
+
+def test_nobody_can_tell_from_the_database_who_came(light: Store, tmp_path: Path) -> None:
+    settings = Settings(secret=SECRET, loopback=False, trust_proxy=True)
+    client = TestClient(create_app(light, settings), base_url="http://site.example")
+    headers = {"authorization": "Bearer ua_wrong", "x-forwarded-for": "192.0.2.77"}
+    assert client.get("/api/models", headers=headers).status_code == 401
+    with light.reading() as connection:
+        (row,) = connection.execute(select(rate_limits)).all()
+    others = Settings(secret=SECRET + "!", loopback=False)
+    assert row.id == Limits(settings, light).tries._name("192.0.2.77")
+    assert row.id != Limits(others, light).tries._name("192.0.2.77")
+
+
+def test_twenty_wrong_secrets_at_once_are_three_tries(light: Store) -> None:
+    settings = Settings(secret=SECRET, loopback=False, tries_per_minute=3)
+    client = TestClient(create_app(light, settings), base_url="http://site.example")
+
+    def status(_: int) -> int:
+        return client.post("/admin/login", data={"secret": "wrong"}).status_code
+
+    with ThreadPoolExecutor(10) as threads:
+        seen = sorted(threads.map(status, range(20)))
+    assert seen == [401] * 3 + [429] * 17
+
+
+def test_the_right_key_is_no_try(light: Store) -> None:
+    settings = Settings(secret=SECRET, loopback=False, tries_per_minute=1)
+    client = TestClient(create_app(light, settings), base_url="http://site.example")
+    headers = {"authorization": f"Bearer {light.keys.add('mine')}"}
+    assert [client.get("/api/models", headers=headers).status_code for _ in range(3)] == [200] * 3
+    light.keys.remove("mine")
+    seen = [client.get("/api/models", headers=headers).status_code for _ in range(2)]
+    assert seen == [401, 429]
+
+
+def test_a_refused_remark_costs_nothing(light: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    app: FastAPI = create_app(light, Settings(answers_at_once=1, answers_per_minute=0.001))
+    client = TestClient(app, base_url="http://localhost")
+    pool = client.post("/api/pools", json={"question": "?", "texts": ["a hot soup", "cake"]}).json()
+    session = client.post("/api/sessions", json={"pool": pool["id"]}).json()["id"]
+    path = f"/api/sessions/{session}/answers"
+    assert client.post(path, json={"step": 0, "kind": "skip"}).status_code == 200
+    opened: list[object] = []
+    monkeypatch.setattr(app.state.live, "open", lambda *who: opened.append(who))
+    remark = {"step": 1, "kind": "remark", "text": "something hot"}
+    assert client.post(path, json=remark).status_code == 429
+    assert not opened
 
 
 def test_answers_too_fast(light: Store) -> None:
@@ -120,7 +190,8 @@ def test_answers_too_fast_by_the_api(light: Store) -> None:
     app = create_app(light, Settings(answers_at_once=2, answers_per_minute=0.001))
     client = TestClient(app, base_url="http://localhost")
     pool = client.post("/api/pools", json={"question": "?", "features": [[0], [1], [3]]}).json()
-    session = client.post("/api/sessions", json={"pool": pool["id"]}).json()["id"]
+    begin = {"pool": pool["id"], "method": "useralign"}
+    session = client.post("/api/sessions", json=begin).json()["id"]
     replies = [
         client.post(f"/api/sessions/{session}/answers", json={"step": k, "kind": "skip"})
         for k in range(3)
@@ -129,6 +200,16 @@ def test_answers_too_fast_by_the_api(light: Store) -> None:
     assert replies[2].headers["content-type"] == "application/problem+json"
     assert int(replies[2].headers["retry-after"]) > 0
     assert count(light) == 2
+
+
+def test_strangers_see_no_paths_and_addresses() -> None:
+    error = ModelUnavailableError("http://10.0.0.7:11434/v1 does not answer; see /srv/app/log.txt")
+    here, elsewhere = Settings(), Settings(secret=SECRET, loopback=False)
+    assert "10.0.0.7" in for_visitors(error, here)
+    text = for_visitors(error, elsewhere)
+    assert not [word for word in ("10.0.0.7", "11434", "srv", "log.txt") if word in text]
+    assert "does not answer" in text
+    assert "and/or" in for_visitors(ModelUnavailableError("this and/or that"), elsewhere)
 
 
 def test_too_many_questions(light: Store) -> None:
@@ -161,3 +242,68 @@ def test_too_many_wrong_keys(light: Store) -> None:
     headers = {"authorization": "Bearer ua_wrong"}
     seen = [client.get("/api/models", headers=headers).status_code for _ in range(5)]
     assert seen == [401, 401, 401, 429, 429]
+
+
+def test_few_of_one_persons_requests_compute_at_once(
+    light: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = create_app(light, Settings())
+    browser = Browser(app)
+    page = browser.begin()
+    lock, at_work, most = threading.Lock(), [0], [0]
+    opened = app.state.live.open
+
+    def counted(*of: str) -> StoredSession:
+        with lock:
+            at_work[0] += 1
+            most[0] = max(most[0], at_work[0])
+        time.sleep(0.05)  # so that they would meet
+        with lock:
+            at_work[0] -= 1
+        return cast("StoredSession", opened(*of))
+
+    monkeypatch.setattr(app.state.live, "open", counted)
+
+    async def besiege() -> tuple[list[httpx.Response], httpx.Response]:
+        transport = httpx.ASGITransport(app)
+        cookies = dict(browser.client.cookies)
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://localhost", cookies=cookies
+        ) as client:
+            views = [asyncio.create_task(client.get(page.path)) for _ in range(45)]
+            health = await client.get("/healthz")
+            return [await view for view in views], health
+
+    replies, health = asyncio.run(besiege())
+    assert health.text == "ok"
+    assert most[0] == AT_ONCE
+    statuses = [reply.status_code for reply in replies]
+    assert statuses.count(200) == AT_ONCE + WAITING
+    assert statuses.count(429) == 45 - AT_ONCE - WAITING
+    assert {r.headers["retry-after"] for r in replies if r.status_code == 429} == {"1"}
+    assert browser.answer(page).step == 1  # and afterwards all is as before
+
+
+def test_a_turn_is_given_back_whatever_happens() -> None:
+    turns = Turns(at_once=1, waiting=0)
+
+    async def take(*, fails: bool) -> None:
+        async with turns.turn("a"):
+            with pytest.raises(HTTPException):
+                async with turns.turn("a"):
+                    pass
+            async with turns.turn("b"):
+                pass
+            if fails:
+                raise KeyError
+
+    with pytest.raises(KeyError):
+        asyncio.run(take(fails=True))
+    asyncio.run(take(fails=False))
+
+
+def test_views_too_fast(light: Store) -> None:
+    browser = Browser(create_app(light, Settings(views_per_minute=6)))
+    page = browser.begin()
+    assert [browser.get(page.path).status for _ in range(7)][-1] == 429
+    assert browser.answer(page).step == 1  # answers are counted apart

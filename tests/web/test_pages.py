@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ from sqlalchemy import event, select
 from tests.web.browser import DINNER, Browser, Page
 from useralign import Candidate, Pool
 from useralign.methods import method_for
-from useralign.store import Interactions, Store, digest
+from useralign.models import Scripted
+from useralign.store import GRACE, Interactions, Store, digest
+from useralign.store.rebuilt import Rebuilt
 from useralign.store.schema import persons, sessions, steps
 from useralign.web import Settings
 from useralign.web.app import create_app
@@ -39,15 +43,15 @@ def test_from_a_question_to_an_answer(browser: Browser, store: Store) -> None:
     start = browser.get("/")
     assert start.status == 200
     assert DINNER in start.text
-    page = browser.begin()
+    page = browser.begin(method="few")
     assert page.status == 200
-    assert "20 answers, all in the running" in page.text
-    assert len(page.bodies) == 2
+    assert "1 of about 3" in page.text
+    assert len(page.bodies) == 4
     end = browser.finish(page)
-    assert "No other answer here can suit you better" in end.text
-    assert "You preferred it to" in end.text
+    assert "Your shortlist, after " in end.text
+    assert "You chose " in end.text
     assert "<svg" in end.text
-    assert len(end.bodies) == 1
+    assert len(end.bodies) == 3
     told = answered(store)
     assert [number for number, _ in told] == list(range(len(told)))
     again = browser.get(end.path)
@@ -57,19 +61,20 @@ def test_from_a_question_to_an_answer(browser: Browser, store: Store) -> None:
 def test_the_same_pair_on_the_same_sides_until_it_is_answered(
     browser: Browser, store: Store
 ) -> None:
-    page = browser.begin()
+    page = browser.begin(method="useralign")
     for _ in range(4):
-        other = Browser(create_app(store))  # as after a restart
+        store.rebuilt = Rebuilt()  # as after a restart
+        other = Browser(create_app(store))
         other.client.cookies = browser.client.cookies
         assert other.get(page.path).bodies == page.bodies
         page = browser.answer(page)
 
 
-def test_one_request_two_selects_and_one_replay_a_click(
+def test_one_request_two_selects_and_no_replay_a_click(
     browser: Browser, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = browser.answer(browser.answer(browser.begin()))
-    method = type(method_for("useralign"))
+    page = browser.answer(browser.begin(method="few"))
+    method = type(method_for("frugal"))
     start, selects, replays = method.start, [], []
 
     def counted(self: Any, *given: Any, **options: Any) -> Any:
@@ -82,10 +87,10 @@ def test_one_request_two_selects_and_one_replay_a_click(
     def note(_: Any, __: Any, statement: str, *___: Any) -> None:
         selects.extend([statement] * statement.startswith("SELECT"))
 
-    data = {"form_token": page.token, "step": "2", "response": "0"}
+    data = {"form_token": page.token, "step": "1", "response": "neither"}
     reply = browser.client.post(page.path, data=data, follow_redirects=False)
-    assert (reply.status_code, len(selects), len(replays)) == (200, 2, 1)
-    assert 'data-step="3"' in reply.text
+    assert (reply.status_code, len(selects), len(replays)) == (200, 2, 0)
+    assert 'data-step="2"' in reply.text
 
 
 def test_a_form_sent_without_the_script_can_be_loaded_again(browser: Browser) -> None:
@@ -110,12 +115,12 @@ def test_a_form_sent_twice_counts_once(browser: Browser, store: Store) -> None:
 
 def test_an_old_form_shows_where_you_are(browser: Browser, store: Store) -> None:
     page = browser.begin()
-    now = browser.answer(browser.answer(page, 1), 0)
+    now = browser.answer(browser.answer(page, 1), "neither")
     stale = browser.answer(page, 0)  # the back button, or another tab
     assert stale.step == 2
     assert stale.bodies == now.bodies
     assert "You had answered that one already" in stale.text
-    assert answered(store) == [(0, "choice"), (1, "choice")]
+    assert answered(store) == [(0, "choice"), (1, "neither")]
     ahead = browser.answer(page, 0, step=7)
     assert ahead.step == 2
 
@@ -132,7 +137,7 @@ def test_undo_skip_equal_neither_and_stop(browser: Browser, store: Store) -> Non
         back = browser.answer(back, told)
     end = browser.answer(back, "stop")
     assert end.over
-    assert "You found it good enough" in end.text
+    assert "Keep comparing" in end.text
     on = browser.answer(end, "undo")
     assert not on.over
     assert sorted(on.bodies) == sorted(back.bodies)
@@ -140,14 +145,67 @@ def test_undo_skip_equal_neither_and_stop(browser: Browser, store: Store) -> Non
     assert kinds == ["choice", "undo", "skip", "equal", "neither", "stop", "undo"]
 
 
-def test_a_remark_moves_the_scores(browser: Browser) -> None:
+def test_wishes_take_effect_and_are_taken_back(browser: Browser, store: Store) -> None:
     page = browser.begin()
-    said = browser.answer(page, "remark", remark="something vegetarian, less meat")
-    assert "taken into account" in said.text
+    assert 'value="vegetarian" aria-pressed="false"' in page.text
+    said = browser.answer(page, "wish", text="vegetarian, no meat and no fish please")
     assert said.step == 1
-    assert "nothing to go by" in browser.answer(said, "remark", remark="  ,").text
-    long = browser.answer(said, "remark", remark="x" * 1500)
-    assert "nothing to go by" in long.text
+    assert "hiding 11 with meat or fish" in said.text
+    assert 'aria-pressed="true"' in said.text
+    assert not re.search("chicken|beef|duck|salmon|pork|shrimp", "".join(said.bodies).lower())
+    both = browser.answer(said, "wish", text="spicy")
+    assert "spicy first" in both.text
+    assert "hiding 11 with meat or fish" in both.text, "the first is still in force"
+    back = browser.answer(both, "withdraw", text="spicy")
+    assert "Taken back." in back.text
+    assert 'value="spicy" aria-pressed="false"' in back.text
+    assert [kind for _, kind in answered(store)] == ["wish", "wish", "withdraw"]
+    later = browser.answer(browser.answer(back), "wish", text="no rice")
+    assert re.search(r"Hiding \d with rice\.", later.text), "said above the answers"
+    end = browser.finish(later)
+    assert not re.search("chicken|beef|duck|salmon|pork|shrimp", end.bodies[0].lower())
+    assert "hiding 11 with meat or fish" in end.text, "it can be taken back at the end, too"
+
+
+def test_a_wish_sent_twice_counts_once(browser: Browser, store: Store) -> None:
+    page = browser.begin()
+    once = browser.answer(page, "wish", text="no fish")
+    again = browser.answer(page, "wish", text=" no  fish ")
+    assert (once.step, again.step) == (1, 1)
+    other = browser.answer(page, "wish", text="no meat")
+    assert "had answered that one already" in other.text
+    assert [kind for _, kind in answered(store)] == ["wish"]
+
+
+@pytest.mark.parametrize("text", ["", "  ,", "x" * 1500, "please"])
+def test_a_wish_that_says_nothing(browser: Browser, store: Store, text: str) -> None:
+    page = browser.begin()
+    assert "nothing to go by" in browser.answer(page, "wish", text=text).text
+    assert "could not be used" in browser.answer(page, "withdraw", text="no fish").text
+    assert answered(store) == []
+
+
+def test_what_is_wished_is_text(browser: Browser) -> None:
+    said = browser.answer(browser.begin(), "wish", text="no <script>alert(1)</script>")
+    assert "<script>alert" not in said.text
+    assert "&lt;script&gt;" in said.text
+
+
+def test_a_model_at_hand_judges_a_wish(light: Store) -> None:
+    model = Scripted(['{"breaks": [2, 3], "fits": [4]}'])
+    browser = Browser(create_app(light, Settings(generator=lambda _: model)))
+    said = browser.answer(browser.begin(), "wish", text="nothing green")
+    assert "hiding 2 that do not fit; what fits first" in said.text
+    assert len(model.requests) == 1
+    public = Settings(
+        secret="a secret of many letters",  # noqa: S106
+        loopback=False,
+        generator=lambda _: model,
+    )
+    visitor = Browser(create_app(light, public))
+    page = visitor.answer(visitor.begin(), "wish", text="nothing purple")
+    assert "none here names purple" in page.text
+    assert len(model.requests) == 1, "visitors may not ask a model at the server's expense"
 
 
 @pytest.mark.parametrize("shown", [3, 4])
@@ -159,13 +217,16 @@ def test_more_at_once(browser: Browser, shown: int) -> None:
     assert "could not be used" in browser.answer(browser.get(page.path), shown, step=1).text
 
 
-def test_a_number_of_questions(browser: Browser) -> None:
-    page = browser.begin(budget=5)
-    assert "At most 5 more questions." in page.text
-    for _ in range(5):
-        page = browser.answer(page)
-    assert page.over
-    assert "number of questions you allowed" in page.text
+def test_no_more_than_five_screens(browser: Browser) -> None:
+    page = browser.begin(method="few")
+    headers = []
+    while not page.over:
+        headers.append(re.findall(r"(\d) of (?:about )?(\d)", page.text)[0])
+        page = browser.answer(page, len(headers) % 3)
+    assert [int(number) for number, _ in headers] == list(range(1, len(headers) + 1))
+    expected = [int(number) for _, number in headers]
+    assert expected == sorted(expected)
+    assert expected[-1] <= 5
 
 
 def test_download_and_start_over(browser: Browser) -> None:
@@ -187,7 +248,7 @@ def test_what_cannot_be_asked(browser: Browser, store: Store) -> None:
     assert "not at hand" in browser.begin("Which bicycle?", model="openai:gpt").text
     assert browser.begin("x" * 5000).status == 422
     assert browser.begin(kind="sound").status == 422
-    assert browser.begin(shown=9).status == 422
+    assert browser.begin(shown=10).status == 422
     with store.reading() as connection:
         assert connection.execute(select(sessions)).first() is None
 
@@ -207,7 +268,9 @@ def test_answers_that_mean_nothing(browser: Browser, store: Store) -> None:
 
 
 def test_ids_that_open_nothing(browser: Browser) -> None:
-    for path in ("/s/nope", "/s/%00", "/s/" + "x" * 500, "/making/nope", "/media/nope", "/s/é"):
+    long = "x" * 5000
+    ids = ("/s/nope", "/s/%00", f"/s/{long}", "/making/nope", "/media/nope", "/s/é")
+    for path in (*ids, f"/static/{long}.css", f"/media/{long}"):
         page = browser.get(path)
         assert page.status == 404, path
         assert "Nothing here" in page.text
@@ -276,12 +339,65 @@ def test_what_is_kept_can_be_seen_and_deleted(browser: Browser, store: Store) ->
     gone = browser.post(f"{second.path}/delete")
     assert gone.path == "/you"
     assert gone.text.count("/delete") == 2  # one session, and everything
+    assert "Deleted: 1 session. Gone for good in 60 minutes." in gone.text
+    assert browser.get(second.path).status == 404
+    back = browser.post("/you/restore")
+    assert "It is all back." in back.text
+    assert browser.get(second.path).bodies == second.bodies
     cleared = browser.post("/you/delete")
     assert "Everything was deleted" in cleared.text
+    assert browser.get(page.path).status == 404
+    browser.post("/you/restore")
+    assert browser.get(page.path).bodies == page.bodies
+    assert 'name="remember" value="true" checked' in browser.get("/you").text
+    browser.post("/you/delete")
+    assert "Gone for good." in browser.post("/you/purge").text
     assert browser.get(page.path).status == 404
     with store.reading() as connection:
         for table in (persons, sessions, steps):
             assert connection.execute(select(table)).first() is None
+
+
+def test_deleting_at_once(browser: Browser, store: Store) -> None:
+    page = browser.begin()
+    cookie = browser.client.cookies["useralign"]
+    assert "Gone for good." in browser.post("/you/delete", at_once="true").text
+    assert browser.client.cookies.get("useralign") != cookie
+    assert browser.get(page.path).status == 404
+    with store.reading() as connection:
+        for table in (persons, sessions, steps):
+            assert connection.execute(select(table)).first() is None
+
+
+def test_what_was_deleted_goes_by_itself(store: Store) -> None:
+    now = 1000.0
+    app = create_app(store, Settings(now=lambda: now))
+    browser = Browser(app)
+    browser.begin()
+    browser.post("/you/delete")
+    now += GRACE + 1.0
+    with browser.client:  # the server starts, and tidies up
+        for _ in range(200):
+            with store.reading() as connection:
+                left = connection.execute(select(sessions)).first()
+            if left is None:
+                break
+            time.sleep(0.05)
+    assert left is None
+
+
+def test_my_data(browser: Browser) -> None:
+    page = browser.answer(browser.begin())
+    assert 'href="/you/data.json"' in browser.get("/you").text
+    file = browser.get("/you/data.json")
+    assert "attachment" in file.headers["content-disposition"]
+    data = json.loads(file.text)
+    assert [session["id"] for session in data["sessions"]] == [page.path.rpartition("/")[2]]
+    assert [step["kind"] for step in data["sessions"][0]["steps"]] == ["choice", None]
+    assert data["pools"][0]["question"] == DINNER
+    assert data["memory"] is None
+    browser.post("/you/allow", remember="true")
+    assert json.loads(browser.get("/you/data.json").text)["memory"]["sessions"]
 
 
 def test_nothing_is_allowed_unless_it_is_said(browser: Browser) -> None:

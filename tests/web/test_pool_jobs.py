@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from fastapi import FastAPI
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from tests.web.browser import Browser
 from useralign import models
@@ -18,6 +18,7 @@ from useralign.store.schema import makings
 from useralign.web import Settings
 from useralign.web.app import create_app
 
+MakeApp = Callable[[Callable[[str | None], Generator]], FastAPI]
 QUESTION = "Which bicycle should I buy?"
 WORDS = [
     "steel", "carbon", "folding", "cargo", "racing",
@@ -43,8 +44,18 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "available", lambda: [scripted])
 
 
-def app_with(store: Store, generator: Callable[[str | None], Generator]) -> FastAPI:
-    return create_app(store, Settings(generator=generator))
+@pytest.fixture
+def app_with(store: Store) -> Iterator[MakeApp]:
+    """Build applications with a model; at the end, wait for whatever is at work in them."""
+    apps: list[FastAPI] = []
+
+    def build(generator: Callable[[str | None], Generator]) -> FastAPI:
+        apps.append(create_app(store, Settings(generator=generator)))
+        return apps[-1]
+
+    yield build
+    for app in apps:
+        app.state.pool_jobs.close(60.0)
 
 
 def awaited(app: FastAPI, making: str, owner: str) -> PoolJob:
@@ -56,8 +67,8 @@ def awaited(app: FastAPI, making: str, owner: str) -> PoolJob:
     raise AssertionError(f"not made: {found}")
 
 
-def test_watch_and_compare(store: Store, offered: None) -> None:
-    browser = Browser(app_with(store, lambda _: answers()))
+def test_watch_and_compare(app_with: MakeApp, store: Store, offered: None) -> None:
+    browser = Browser(app_with(lambda _: answers()))
     page = browser.begin(QUESTION, model="scripted")
     assert page.path.startswith(("/making/", "/s/"))
     assert QUESTION in page.text
@@ -69,20 +80,25 @@ def test_watch_and_compare(store: Store, offered: None) -> None:
         assert state["state"] in ("waiting", "making", "ready")
         assert state["made"] <= state["wanted"] or not state["wanted"]
         time.sleep(0.05)
-    assert "20 answers, all in the running" in found.text
+    assert found.step == 0
     assert browser.finish(found).over
+    for _ in range(600):
+        with store.reading() as connection:
+            if connection.execute(select(makings.c.state)).scalar_one() == "ready":
+                break
+        time.sleep(0.05)
     again = browser.begin(QUESTION)  # kept: it begins at once
     assert again.path.startswith("/s/")
 
 
-def test_without_script_the_page_comes_again(store: Store, offered: None) -> None:
-    slow = app_with(store, lambda _: Scripted(["A bicycle."], seconds=0.5))
+def test_without_script_the_page_comes_again(app_with: MakeApp, offered: None) -> None:
+    slow = app_with(lambda _: Scripted(["A bicycle."], seconds=0.5))
     page = Browser(slow).begin(QUESTION, model="scripted")
     assert '<noscript><meta http-equiv="refresh"' in page.text
     slow.state.pool_jobs.close()
 
 
-def test_a_model_that_fails_can_be_tried_again(store: Store, offered: None) -> None:
+def test_a_model_that_fails_can_be_tried_again(app_with: MakeApp, offered: None) -> None:
     broken = [True]
 
     def generator(_: str | None) -> Generator:
@@ -90,7 +106,7 @@ def test_a_model_that_fails_can_be_tried_again(store: Store, offered: None) -> N
             raise ModelUnavailableError("the service is away; <b>try later</b>")
         return answers()
 
-    app = app_with(store, generator)
+    app = app_with(generator)
     browser = Browser(app)
     path = browser.begin(QUESTION, model="scripted").path
     for _ in range(200):
@@ -110,30 +126,32 @@ def test_a_model_that_fails_can_be_tried_again(store: Store, offered: None) -> N
 
 
 @pytest.mark.parametrize("said", ["", "x", "same answer every time, word for word, always"])
-def test_a_model_that_says_nothing_usable(store: Store, offered: None, said: str) -> None:
-    app = app_with(store, lambda _: Scripted([said]))
+def test_a_model_that_says_nothing_usable(app_with: MakeApp, offered: None, said: str) -> None:
+    app = app_with(lambda _: Scripted([said]))
     making = app.state.pool_jobs.start("someone", {"question": QUESTION, "model": "scripted"})
     found = awaited(app, making, "someone")
     assert found.state == "failed"
     assert found.note
 
 
-def test_an_error_of_ours_tells_nothing_of_our_insides(store: Store) -> None:
+def test_an_error_of_ours_tells_nothing_of_our_insides(app_with: MakeApp) -> None:
     def generator(_: str | None) -> Generator:
         raise KeyError("secret detail")
 
-    app = app_with(store, generator)
+    app = app_with(generator)
     making = app.state.pool_jobs.start("someone", {"question": QUESTION, "model": "scripted"})
     found = awaited(app, making, "someone")
     assert found.state == "failed"
     assert "secret detail" not in found.note
 
 
-def test_what_a_dead_process_began_is_taken_over(store: Store, offered: None) -> None:
-    dead = app_with(store, lambda _: answers())
+def test_what_a_dead_process_began_is_taken_over(
+    app_with: MakeApp, store: Store, offered: None
+) -> None:
+    dead = app_with(lambda _: answers())
     dead.state.pool_jobs.close()
     making = dead.state.pool_jobs.start("someone", {"question": QUESTION, "model": "scripted"})
-    alive = app_with(store, lambda _: answers())
+    alive = app_with(lambda _: answers())
     assert alive.state.pool_jobs.get(making, "someone").state in ("waiting", "making")
     with store.writing() as connection:
         connection.execute(update(makings).values(updated=time.time() - 120.0))

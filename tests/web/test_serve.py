@@ -13,9 +13,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.cli.test_ask import run
+from tests.commands import run, run_apart
 from tests.web.browser import DINNER
 from tests.web.server import running
+from useralign.web.serving import Serving
 
 SECRET = "a secret of many letters"  # noqa: S105
 ANYWHERE = "0.0.0.0"  # noqa: S104
@@ -54,7 +55,8 @@ def test_several_processes_share_one_database(tmp_path: Path) -> None:
         limits = httpx.Limits(max_keepalive_connections=0)  # so that both workers are met
         with httpx.Client(base_url=base, limits=limits, timeout=60.0) as client:
             pool = client.post("/api/pools", json={"question": DINNER}).json()["id"]
-            session = client.post("/api/sessions", json={"pool": pool}).json()["id"]
+            begin = {"pool": pool, "method": "useralign"}  # the preset ends sooner
+            session = client.post("/api/sessions", json=begin).json()["id"]
             for step in range(8):
                 now = client.get(f"/api/sessions/{session}/comparison").json()
                 assert now["step"] == step
@@ -84,11 +86,26 @@ def test_nothing_is_logged_about_who_came(tmp_path: Path) -> None:
     assert process.returncode == 130
 
 
-@pytest.mark.parametrize("options", [("--host", ANYWHERE), ("--host", "::"), ("--behind-proxy",)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--host", ANYWHERE),
+        ("--host", "::"),
+        ("--behind-proxy",),
+        ("--allowed-host", "ask.example.org"),
+    ],
+)
 def test_no_way_in_from_elsewhere_without_a_secret(options: tuple[str, ...]) -> None:
     done = run("serve", "--port", "0", *options)
     assert done.returncode == 1
     assert "USERALIGN_SECRET" in done.stderr
+
+
+def test_under_another_name_the_api_needs_a_key() -> None:
+    assert Serving(hosts=("localhost",)).settings().loopback
+    settings = Serving(hosts=("ask.example.org",), secret=SECRET).settings()
+    assert not settings.loopback
+    assert not settings.visitors_may_make
 
 
 def test_a_secret_that_is_too_short(tmp_path: Path) -> None:
@@ -97,6 +114,14 @@ def test_a_secret_that_is_too_short(tmp_path: Path) -> None:
     done = run("serve", "--port", "0", "--host", ANYWHERE, "--secret-file", str(file))
     assert done.returncode == 1
     assert "at least 16" in done.stderr
+
+
+def test_a_secret_that_is_no_text(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    file.write_bytes(b"\xff\xfe\x00 a secret of many bytes")
+    done = run("serve", "--port", "0", "--secret-file", str(file))
+    assert done.returncode == 1
+    assert "is no text" in done.stderr
 
 
 def test_from_elsewhere_the_api_needs_a_key(tmp_path: Path) -> None:
@@ -121,7 +146,7 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        done = run("serve", "--port", port, "--database", f"sqlite:///{tmp_path / 'x.db'}")
+        done = run_apart("serve", "--port", port, "--database", f"sqlite:///{tmp_path / 'x.db'}")
     assert done.returncode == 1
     assert "another --port" in done.stderr
 
@@ -129,7 +154,7 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
 def test_a_database_that_cannot_be_there(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("not a folder", encoding="utf-8")
-    done = run("serve", "--port", "0", "--database", f"sqlite:///{file}/x.db")
+    done = run_apart("serve", "--port", "0", "--database", f"sqlite:///{file}/x.db")
     assert done.returncode == 1
     assert done.stderr.startswith("useralign: ")
 
@@ -141,6 +166,8 @@ def test_without_the_extra(tmp_path: Path) -> None:
         "u.find_spec = lambda name, *rest: None if name == 'fastapi' else find(name, *rest)\n",
         encoding="utf-8",
     )
-    done = run("serve", PYTHONPATH=f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    done = run_apart(
+        "serve", PYTHONPATH=f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    )
     assert done.returncode == 1
     assert "useralign[web]" in done.stderr

@@ -10,10 +10,11 @@ from fastapi import FastAPI
 from sqlalchemy import func, select, update
 from starlette.testclient import TestClient
 
-from tests.study.conftest import small_design
+from tests.study.conftest import crowd_design, small_design
 from useralign.pool import Pool
-from useralign.store import Store, token
+from useralign.store import Store, digest, token
 from useralign.store.schema import participants, pools
+from useralign.store.studies import reading
 from useralign.study import Studies
 from useralign.study.browser import Page, read_page
 from useralign.study.recruiting import invitation
@@ -56,7 +57,7 @@ class Person:
 
     def finish(self, page: Page) -> Page:
         for _ in range(30):
-            if "code" in page.words:
+            if "outcome" in page.words:
                 return page
             page = self.answer(page)
         raise AssertionError("it does not end")
@@ -80,14 +81,23 @@ def lit(light: Store) -> FastAPI:
     return create_app(light)
 
 
+@pytest.fixture
+def crowd(light: Store) -> FastAPI:
+    """With a study for the workers of platforms."""
+    Studies(light).add(crowd_design())
+    return create_app(light)
+
+
 @pytest.mark.parametrize("cookies", [True, False])
 @pytest.mark.parametrize("query", ["", PROLIFIC, MTURK])
-def test_the_whole_way(lit: FastAPI, query: str, cookies: bool) -> None:
-    person = Person(lit, cookies=cookies)
+def test_the_whole_way(light: Store, query: str, cookies: bool) -> None:
+    Studies(light).add(crowd_design() if query else small_design())
+    person = Person(create_app(light), cookies=cookies)
     page = person.enter(query)
     assert page.words["query-text"]
     done = person.finish(page)
-    assert len(done.words["code"]) == 32
+    assert done.words["outcome"] == "completed"
+    assert len(done.words.get("code", "")) == {"": 32, PROLIFIC: 4, MTURK: 0}[query]
     assert person.get(person.path) == done
 
 
@@ -110,8 +120,8 @@ def test_nothing_is_recorded_before_consent(lit: FastAPI, light: Store) -> None:
     assert count(light) == 0
 
 
-def test_a_preview_takes_no_place(lit: FastAPI, light: Store) -> None:
-    person = Person(lit)
+def test_a_preview_takes_no_place(crowd: FastAPI, light: Store) -> None:
+    person = Person(crowd)
     page = person.get("/study/small?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=H1")
     assert "This is a preview" in person.reply.text
     assert not page.has_form
@@ -121,22 +131,21 @@ def test_a_preview_takes_no_place(lit: FastAPI, light: Store) -> None:
     assert count(light) == 0
 
 
-def test_one_worker_one_session(lit: FastAPI, light: Store) -> None:
-    first, second = Person(lit, cookies=False), Person(lit, cookies=False)
-    page = first.enter(MTURK)
-    first.answer(page)
-    second.enter(MTURK.replace("A1", "A2"))
-    assert second.path == first.path
-    assert second.get(second.path) == first.get(first.path)
+def test_one_worker_one_session(crowd: FastAPI, light: Store) -> None:
+    worker = Person(crowd)
+    worker.answer(worker.enter(MTURK))
+    first = worker.path
+    worker.enter(MTURK.replace("A1", "A2"))  # returned, and accepted again
+    assert worker.path == first
     assert count(light) == 1
-    done = first.finish(first.get(first.path))
-    assert done.fields == {"assignmentId": "A2", "code": done.words["code"]}
+    done = worker.finish(worker.get(first))
+    assert done.fields == {"assignmentId": "A2", "outcome": "completed"}
     action = 'action="https://workersandbox.mturk.com/mturk/externalSubmit"'
-    assert action in first.reply.text
+    assert action in worker.reply.text
 
 
-def test_the_way_back_to_prolific(lit: FastAPI) -> None:
-    person = Person(lit)
+def test_the_way_back_to_prolific(crowd: FastAPI) -> None:
+    person = Person(crowd)
     page = person.enter(PROLIFIC)
     assert "app.prolific.com" not in person.reply.text
     person.finish(page)
@@ -194,19 +203,22 @@ def test_a_foreign_page_is_not_found(lit: FastAPI) -> None:
 def test_full_and_closed(light: Store) -> None:
     Studies(light).add(small_design(participants=4))
     app = create_app(light)
-    for _ in range(4):
-        Person(app).enter()
+    people = [Person(app) for _ in range(4)]
+    for person in people:
+        person.enter()
     late = Person(app)
     late.enter()
     assert late.reply.status_code == 503
     assert "All places are taken" in late.reply.text
-    worker = Person(app)
-    worker.enter(PROLIFIC)
-    assert worker.path.count("/") == 3  # has accepted the task elsewhere: is taken in
     Studies(light).set_open("small", False)
     late.get("/study/small")
     assert "The study is closed" in late.reply.text
-    assert worker.finish(worker.get(worker.path)).words["code"]
+    Studies(light).set_open("small", False, paused=True)
+    late.get("/study/small")
+    assert "The study is paused" in late.reply.text
+    assert "<form" not in late.reply.text
+    early = people[0]
+    assert early.finish(early.get(early.path)).words["code"]
 
 
 def test_complete(light: Store) -> None:
@@ -215,22 +227,26 @@ def test_complete(light: Store) -> None:
     for _ in range(4):
         person = Person(app)
         person.finish(person.enter())
-    for query in ("", PROLIFIC):
-        late = Person(app)
-        late.enter(query)
-        assert late.reply.status_code == 503
-        assert "The study is complete" in late.reply.text
+    late = Person(app)
+    late.enter()
+    assert late.reply.status_code == 503
+    assert "The study is complete" in late.reply.text
 
 
-def test_frames(lit: FastAPI, light: Store) -> None:
-    person = Person(lit)
-    person.get("/study/small")
+@pytest.mark.parametrize("path", [f"/study/small{MTURK}", "/study/small", "/study/small/nobody"])
+def test_frames(crowd: FastAPI, light: Store, path: str) -> None:
+    person = Person(crowd)
+    person.get(path)  # a page, and two that say what is wrong
     rules = person.reply.headers["content-security-policy"]
     assert "frame-ancestors 'self' https://workersandbox.mturk.com" in rules
     assert "form-action 'self' https://workersandbox.mturk.com;" in rules
     assert "script-src 'self';" in rules
     assert "x-frame-options" not in person.reply.headers
     recruitment = {"link": True, "mturk": "off"}
+    person.get("/study/small/nobody")
+    assert person.reply.status_code == 404
+    assert "workersandbox.mturk.com" in person.reply.headers["content-security-policy"]
+    assert "x-frame-options" not in person.reply.headers
     Studies(light).add(small_design(slug="unframed", recruitment=recruitment))
     person.get("/study/unframed")
     assert "frame-ancestors 'none'" in person.reply.headers["content-security-policy"]
@@ -274,7 +290,7 @@ def test_pages_do_not_tell_methods_apart(light: Store) -> None:
         person = Person(create_app(light))
         page = person.enter(slug=slug)
         seen = []
-        while "code" not in page.words:
+        while "outcome" not in page.words:
             text = person.reply.text
             assert "method" not in text.replace('method="post"', "").lower()
             for marker in ("useralign", "iidbest", "baseline", "candidate", "incumbent"):
@@ -323,7 +339,7 @@ def test_hostile_texts_stay_texts(light: Store) -> None:
     again = open_store(str(light.url))  # with nothing kept in memory
     person = Person(create_app(again))
     page = person.answer(person.enter())
-    while "code" not in page.words:
+    while "outcome" not in page.words:
         text = person.reply.text
         assert "<script>alert" not in text
         assert "<img" not in text
@@ -331,3 +347,87 @@ def test_hostile_texts_stay_texts(light: Store) -> None:
         assert 'href="javascript' not in text
         page = person.answer(page)
     again.close()
+
+
+def own(light: Store, **changes: object) -> FastAPI:
+    """A study with a page of questions, in two languages."""
+    fields = [
+        {"id": "age", "type": "number", "text": "Age?", "min": 18, "whole": True},
+        {
+            "id": "mood", "type": "likert", "low": "bad", "high": "good",
+            "text": {"en": "Your mood?", "de": "Ihre Laune?"},
+        },
+        {"id": "words", "type": "text", "text": "Anything else?", "required": False},
+    ]  # fmt: skip
+    pages = [{"kind": "questionnaire", "id": "you", "fields": fields}, {"kind": "task"}]
+    given = {"pages": pages, "languages": ["en", "de"], **changes}
+    Studies(light).add(small_design(slug="own", **given))
+    return create_app(light)
+
+
+def test_a_page_of_questions(light: Store) -> None:
+    person = Person(own(light))
+    page = person.enter(slug="own")
+    assert {name: one.kind for name, one in page.inputs.items()} == {
+        "age": "number", "mood": "radio", "words": "text",
+    }  # fmt: skip
+    person.post(person.path, page.fields | {"age": "17", "words": '<b>"x"'})
+    assert person.reply.status_code == 422
+    for words in ("within the limits", "Please answer this.", 'value="17"', "&lt;b&gt;"):
+        assert words in person.reply.text
+    right = page.fields | {"age": "44", "mood": "4", "milliseconds": "900", "left": "2"}
+    following = person.post(person.path, right)
+    assert following.words["query-text"]
+    assert person.post(person.path, right) == following  # sent twice
+    assert person.post(person.path, right | {"mood": "5"}) == following
+    assert person.reply.status_code == 409
+    with reading(light, "own") as records:
+        kept = {(a.field, a.value) for a in records.page_answers(digest(person.path[-43:]))}
+    assert {("age", "44"), ("mood", "4"), ("_milliseconds", "900"), ("_left", "2")} <= kept
+    assert person.finish(following).words["outcome"] == "completed"
+
+
+def test_the_language_of_the_browser_or_the_link(light: Store) -> None:
+    person = Person(own(light))
+    person.client.headers["accept-language"] = "de-CH,de;q=0.9"
+    landing = person.get("/study/own")
+    assert '<html lang="de">' in person.reply.text
+    assert "Beginnen" in person.reply.text
+    page = person.post("/study/own", landing.fields | landing.boxes)
+    assert "Ihre Laune?" in person.reply.text
+    assert page.inputs
+    person.get("/study/own?lang=en")
+    assert '<html lang="en">' in person.reply.text
+
+
+def test_declining_records_nothing(light: Store) -> None:
+    person = Person(own(light))
+    landing = person.get("/study/own")
+    person.post("/study/own", landing.fields | {"decline": "yes"})
+    assert "Nothing was recorded" in person.reply.text
+    assert count(light) == 0
+
+
+def test_stopping(light: Store) -> None:
+    person = Person(own(light))
+    page = person.enter(slug="own")
+    assert "?leave=yes" in person.reply.text
+    person.get(f"{person.path}?leave=yes")
+    assert "Do you want to stop?" in person.reply.text
+    ended = person.post(person.path, {"leave": "withdrawn"})
+    assert ended.words["outcome"] == "withdrawn"
+    assert "code" not in ended.words
+    assert person.post(person.path, page.fields | {"age": "44", "mood": "4"}) == ended
+    Studies(light).add(small_design(slug="bound", withdraw=False))
+    person.enter(slug="bound")
+    assert "?leave=yes" not in person.reply.text
+
+
+def test_a_screen_is_kept_only_if_it_looks_like_one(light: Store) -> None:
+    for screen, kept in (("390x844 390x700 3", True), ("<script>", False)):
+        person = Person(own(light))
+        landing = person.get("/study/own")
+        person.post("/study/own", landing.fields | landing.boxes | {"screen": screen})
+        with reading(light, "own") as records:
+            answers = records.page_answers(digest(person.reply.url.path[-43:]))
+        assert ("screen" in {answer.field for answer in answers}) == kept

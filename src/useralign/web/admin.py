@@ -1,7 +1,8 @@
 """The administration pages: how studies are going, their results, exports, and deleting.
 
 They are open to whoever knows the server's secret, for half a day. What the cookie holds is a time
-and a signature under the secret, so that nothing is stored, and a new secret ends all log-ins.
+and a signature under the secret, so that a new secret ends all log-ins; what is stored are the
+hashes of cookies that were logged out, until their time is over.
 """
 
 from __future__ import annotations
@@ -15,17 +16,21 @@ from fastapi import APIRouter, Depends, Form, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, StreamingResponse
 
+from useralign.store import digest
 from useralign.store.studies import reading
-from useralign.study import export, results
+from useralign.study import export, results, submissions
+from useralign.study.flags import measure_people
 from useralign.study.forget import forget as forget_participant
-from useralign.web import charts
+from useralign.study.forget import still_held
+from useralign.web import charts, rehearsal
 from useralign.web.identity import check_form_token, form_token
 from useralign.web.rendering import environment
 from useralign.web.security import SAFE_METHODS
-from useralign.web.study import Flow  # noqa: TC001 - FastAPI reads it
+from useralign.web.study import Flow, show_view
 
 if TYPE_CHECKING:
     from useralign.study import Study
+    from useralign.study.flags import Measures
     from useralign.web.settings import Settings
 
 COOKIE = "useralign_admin"
@@ -36,22 +41,28 @@ CLOSED = (
     "or give --secret-file."
 )
 router = APIRouter(prefix=PATH, include_in_schema=False)
-_RECENT = 25
+_RECENT, _ALL = 25, 2000  # participants in the table
 
 
-async def _only_admin(request: Request) -> str:
-    """Return the cookie of someone who is logged in; a form must carry its token."""
+def _only_reader(request: Request) -> str:
+    """Return the cookie of someone who is logged in; for what changes nothing."""
     if request.app.state.settings.secret is None:
         raise HTTPException(403, CLOSED)
     if not _is_in(request):
         raise HTTPException(401, "Log in first, at /admin.")
-    held = request.cookies[COOKIE]
+    return request.cookies[COOKIE]
+
+
+async def _only_admin(request: Request) -> str:
+    """Return the same; a form must carry its token."""
+    held = _only_reader(request)
     if request.method not in SAFE_METHODS:
         await check_form_token(request, held)
     return held
 
 
 Admin = Annotated[str, Depends(_only_admin)]
+Reader = Annotated[str, Depends(_only_reader)]
 
 
 @router.get("")
@@ -74,30 +85,35 @@ def login(request: Request, secret: Annotated[str, Form(max_length=1000)]) -> Re
     if state.settings.secret is None:
         raise HTTPException(403, CLOSED)
     visitor = state.limits.visitor(request)
-    state.limits.tries.check(visitor)
+    state.limits.tries.take(visitor)
     if not _is_secret(state.settings, secret):
-        state.limits.tries.take(visitor)
         return _page(request, "admin/login.html", {"closed": "", "wrong": True}, 401)
+    state.limits.tries.give_back(visitor)
     return _set_login(request, RedirectResponse(PATH, 303))
 
 
 @router.post("/logout")
-def logout(_: Admin) -> Response:
-    """Delete the cookie."""
+def logout(request: Request, cookie: Admin) -> Response:
+    """Delete the cookie, and take it no more."""
+    request.app.state.store.rate_limits.block(_log_out_key(cookie), LASTS)
     response = RedirectResponse(PATH, 303)
     response.delete_cookie(COOKIE, path=PATH)
     return response
 
 
 @router.get("/studies/{slug}")
-def study(request: Request, _: Admin, flow: Flow, slug: str, note: str = "") -> Response:
+def study(
+    request: Request, _: Admin, flow: Flow, slug: str, note: str = "", people: str = ""
+) -> Response:
     """Show one study: places, times, attention, win-rates, people."""
     about = flow.studies.get(slug)
     store, now = request.app.state.store, request.app.state.settings.now()
     state = results.status(store, about, now)
     outcomes = results.outcomes(store, about)
     with reading(store, slug) as records:
-        finish_times, recent = records.finish_times(), records.recent_participants(_RECENT)
+        finish_times = records.finish_times()
+        recent = records.recent_participants(_ALL if people == "all" else _RECENT)
+        measures = measure_people(records, about.design.pages, recent)
     values = {
         "study": about,
         "design": about.design,
@@ -108,10 +124,21 @@ def study(request: Request, _: Admin, flow: Flow, slug: str, note: str = "") -> 
         "places": charts.places(state),
         "over_time": charts.over_time(finish_times, state),
         "rates": charts.rates(outcomes),
-        "recent": recent,
+        "recent": [(who, _raised(measures[who.id], about)) for who in recent],
+        "everybody": people == "all" or len(recent) < _RECENT,
+        "most_simulated": min(rehearsal.MOST, about.design.wanted),
+        "submissions": [
+            (platform, submissions.list_submissions(store, about, platform))
+            for platform in about.design.recruitment.platforms
+        ],
+        "platform_files": submissions.platform_files,
         "formats": list(export.FORMATS),
         "datasets": list(export.COLUMNS),
-        "notice": {"forgotten": "The participant was deleted."}.get(note, ""),
+        "notice": {
+            "forgotten": "The participant was deleted.",
+            "simulating": "Simulated people are on their way. Reload to see how far they are.",
+            "held": still_held(["the database's files"], slug),
+        }.get(note, ""),
         "now": now,
     }
     return _page(request, "admin/study.html", values)
@@ -122,6 +149,18 @@ def codebook_file(_: Admin, flow: Flow, slug: str) -> Response:
     """Return the codebook of the exports."""
     text = export.codebook(flow.studies.get(slug), tuple(export.COLUMNS))
     return PlainTextResponse(text, headers=_as_file(f"{slug}-codebook.md"))
+
+
+@router.get("/studies/{slug}/submissions/{name}")
+def submissions_file(request: Request, _: Admin, flow: Flow, slug: str, name: str) -> Response:
+    """Return whom to approve, to reject and to ask, as a file that their platform takes."""
+    about = flow.studies.get(slug)
+    for platform in about.design.recruitment.platforms:
+        rows = submissions.list_submissions(request.app.state.store, about, platform)
+        text = submissions.platform_files(platform, rows).get(name)
+        if text is not None:
+            return PlainTextResponse(text, headers=_as_file(f"{slug}-{name}"))
+    raise HTTPException(404, "There is no such file.")
 
 
 @router.get("/studies/{slug}/{dataset}.{form}")
@@ -138,10 +177,56 @@ def download(
 
 
 @router.post("/studies/{slug}/open")
-def set_open(_: Admin, flow: Flow, slug: str, value: Annotated[bool, Form()]) -> Response:
-    """Take new participants, or no more."""
-    flow.studies.set_open(slug, value)
+def set_open(
+    _: Admin,
+    flow: Flow,
+    slug: str,
+    value: Annotated[bool, Form()],
+    paused: Annotated[bool, Form()] = False,
+) -> Response:
+    """Take new participants, nobody for a while, or no more."""
+    flow.studies.set_open(slug, value, paused=paused)
     return RedirectResponse(f"{PATH}/studies/{slug}", 303)
+
+
+@router.post("/studies/{slug}/pilot")
+def open_pilot(_: Admin, flow: Flow, slug: str) -> Response:
+    """Open the pilot of a study, and show it."""
+    return RedirectResponse(f"{PATH}/studies/{flow.studies.rehearse(slug, 'pilot').slug}", 303)
+
+
+@router.post("/studies/{slug}/simulate")
+def simulate(
+    request: Request,
+    _: Admin,
+    flow: Flow,
+    slug: str,
+    people: Annotated[int, Form(ge=1, le=rehearsal.MOST)],
+) -> Response:
+    """Send simulated people to the simulated twin of a study, anew, and show it."""
+    twin = rehearsal.start(request.app, lambda: flow.studies.rehearse(slug, "simulated"), people)
+    return RedirectResponse(f"{PATH}/studies/{twin.slug}?note=simulating", 303)
+
+
+@router.api_route("/studies/{slug}/preview/{lang}/{cell}/{place}", methods=["GET", "POST"])
+def preview(
+    request: Request, _: Reader, flow: Flow, slug: str, lang: str, *, cell: int, place: int
+) -> Response:
+    """Show what somebody of a cell would see; a form leads to the next page, nothing is stored."""
+    about = flow.studies.get(slug)
+    if not 0 <= cell < len(about.design.cells) or lang not in about.design.languages:
+        raise HTTPException(404, "There is no such cell.")
+    if request.method == "POST":
+        return RedirectResponse(f"{PATH}/studies/{slug}/preview/{lang}/{cell}/{place + 1}", 303)
+    view = flow.preview(about, cell, place, lang)
+    note = f"Preview, nothing is stored: {' · '.join(about.design.cells[cell])}"
+    return show_view(request, flow, view, note=note)
+
+
+def _raised(measures: Measures, about: Study) -> list[str]:
+    """List the flags of somebody, in words."""
+    flags = measures.flags(about.design.flags)
+    return [name.replace("_", " ") for name, raised in flags.items() if raised]
 
 
 @router.post("/studies/{slug}/forget")
@@ -153,8 +238,9 @@ def forget(
     name: Annotated[str, Form(max_length=40)],
 ) -> Response:
     """Delete a participant and all their answers."""
-    forget_participant(request.app.state.store, flow.studies.get(slug), name)
-    return RedirectResponse(f"{PATH}/studies/{slug}?note=forgotten", 303)
+    left = forget_participant(request.app.state.store, flow.studies.get(slug), name)
+    note = "held" if left else "forgotten"
+    return RedirectResponse(f"{PATH}/studies/{slug}?note={note}", 303)
 
 
 def _table(
@@ -214,7 +300,16 @@ def _is_in(request: Request) -> bool:
     expected = _signature(settings, until)
     moment = until.partition(".")[0]
     signed = hmac.compare_digest(signature.encode(), expected.encode())
-    return signed and moment.isdigit() and settings.now() < int(moment)
+    if not (signed and moment.isdigit() and settings.now() < int(moment)):
+        return False
+    blocked: bool = request.app.state.store.rate_limits.is_blocked(
+        _log_out_key(request.cookies[COOKIE])
+    )
+    return not blocked
+
+
+def _log_out_key(cookie: str) -> str:
+    return digest(f"logged out {cookie}")
 
 
 def _signature(settings: Settings, until: str) -> str:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, FastAPI, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Route
 
 from useralign import __version__
+from useralign.extras import import_extra
 from useralign.store import Interactions
-from useralign.web import api, compare, pages, problems
+from useralign.web import api, compare, completions, logs, pages, problems
 from useralign.web.admin import router as admin_router
+from useralign.web.identity import caller_of, owners
 from useralign.web.limits import Limits
 from useralign.web.pool_jobs import JobRunner
 from useralign.web.rendering import STATIC
@@ -23,10 +31,15 @@ from useralign.web.study import router as study_router
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from starlette.types import Receive, Scope, Send
+
     from useralign.store import Store
+    from useralign.web.mcp import HttpServer
 
 file_router = APIRouter(include_in_schema=False)
 IMMUTABLE = "public, max-age=31536000, immutable"
+PURGE_EVERY = 60.0  # seconds
+_log = logging.getLogger(__name__)
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 ABOUT = (
     "Ask a question, compare a few answers, get the one that fits you. Make a pool of candidate "
@@ -38,7 +51,8 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
     """Build the web application over a store.
 
     What handlers share is in `app.state`: `store`, `settings`, `live` (the sessions in the store),
-    `limits` and `pool_jobs`.
+    `create` (builds the same over other settings), `limits`, `right_keys` (hashes of keys that this
+    process has seen to be right), `pool_jobs` and `upstreams` (the models behind `/v1`).
 
     Parameters
     ----------
@@ -51,7 +65,11 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        cleaning = asyncio.create_task(_purge_now_and_then(app))
         yield
+        cleaning.cancel()
+        await assistants.close()
+        await app.state.upstreams.close()
         app.state.pool_jobs.close()
 
     app = FastAPI(
@@ -65,31 +83,98 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
     )
     app.state.store = store
     app.state.settings = settings
+    app.state.create = partial(create_app, store)  # the same over other settings, for a rehearsal
     app.state.live = Interactions(store, settings.now)
-    app.state.limits = Limits(settings)
+    app.state.limits = Limits(settings, store)
+    app.state.right_keys = set()
     app.state.pool_jobs = JobRunner(store, settings)
+    app.state.upstreams = completions.Upstreams(settings)
+    app.state.health = CapacityLimiter(2)  # threads of its own
     problems.install(app)
     for router in (pages.router, compare.router, file_router, study_router, admin_router):
         app.include_router(router)
+    app.include_router(completions.router)
     api.install(app)
+    assistants = _Assistants()
+    app.router.routes.append(Route("/mcp", assistants, methods=["GET", "POST", "DELETE"]))
     app.add_middleware(Guard, settings=settings, respond=problems.respond)
     return app
+
+
+async def _purge_now_and_then(app: FastAPI) -> None:
+    """Delete for good what people deleted a while ago, also while nobody visits."""
+    while True:
+        try:
+            await run_in_threadpool(app.state.store.personal.purge, app.state.settings.now())
+            await run_in_threadpool(app.state.store.rate_limits.purge)
+        except Exception as error:  # noqa: BLE001 - the database may be away for a while
+            _log.warning("what was deleted is not removed for good yet: %s", logs.brief(error))
+        await asyncio.sleep(PURGE_EVERY)
+
+
+class _Assistants:
+    """The MCP server at an address, for whoever may use the API.
+
+    It starts with the first request: importing its SDK takes a second.
+    """
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._server: HttpServer | None = None
+        self._running: asyncio.Task[None] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        request = Request(scope, receive)
+        owner = await run_in_threadpool(caller_of, request)
+        await run_in_threadpool(import_extra, "mcp", "the MCP server", "mcp")
+        from useralign.web import mcp  # noqa: PLC0415 - an extra
+
+        async with self._lock:
+            if self._server is None:
+                self._server = mcp.HttpServer(request.app.state)
+                started = asyncio.Event()
+                self._running = asyncio.create_task(self._run(self._server, started))
+                await started.wait()
+        await self._server.answer(scope, receive, send, owner)
+
+    @staticmethod
+    async def _run(server: HttpServer, started: asyncio.Event) -> None:
+        async with server.run():  # to be left by the task that entered it
+            started.set()
+            await asyncio.Event().wait()
+
+    async def close(self) -> None:
+        """End all connections."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.wait([self._running])
 
 
 @file_router.get("/static/{name}")
 def static_file(name: str) -> Response:
     """Serve a file that comes with the package; its address changes with its content."""
     path = STATIC / name
-    if path.suffix not in TYPES or path.parent != STATIC or not path.is_file():
+    if path.suffix not in TYPES or path.parent != STATIC or path not in STATIC.iterdir():
         raise HTTPException(404, "There is no such file.")
     headers = {"Cache-Control": IMMUTABLE}
     return FileResponse(path, headers=headers, media_type=TYPES[path.suffix])
 
 
+@file_router.get("/user-align.js")
+def element() -> Response:
+    """Serve the element for pages of other sites; its address stays, so that it is fetched anew."""
+    return FileResponse(
+        STATIC / "user-align.js",
+        headers={"Cache-Control": "public, max-age=600"},
+        media_type=TYPES[".js"],
+    )
+
+
 @file_router.get("/media/{media_id}")
 def media_file(request: Request, media_id: str) -> Response:
     """Serve a picture; its id is the hash of its content, which we encoded ourselves."""
-    picture = request.app.state.store.media.get(media_id)
+    picture = request.app.state.store.media.get(media_id, *owners(request))
     headers = {"Cache-Control": IMMUTABLE.replace("public", "private")}
     return Response(picture.content, media_type=picture.type, headers=headers)
 
@@ -108,7 +193,12 @@ def robots() -> Response:
 
 
 @file_router.get("/healthz")
-def health(request: Request) -> Response:
-    """Return whether this process and its database answer."""
-    with request.app.state.store.reading():
-        return PlainTextResponse("ok")
+async def health(request: Request) -> Response:
+    """Return whether this process and its database answer, however busy its threads are."""
+    await to_thread.run_sync(_touch, request.app.state.store, limiter=request.app.state.health)
+    return PlainTextResponse("ok")
+
+
+def _touch(store: Store) -> None:
+    with store.reading():
+        pass

@@ -14,33 +14,33 @@ if TYPE_CHECKING:
     from useralign.lab.paper import Mean
     from useralign.study.results import Outcome, Status
 
-_WIDTH = 640
+_WIDTH = 380  # what a phone shows without making letters smaller
+_LABEL = 104  # the width of an arm's name
 
 
 def places(status: Status) -> Markup:
     """Draw a bar for each cell: finished, active and dropped out, against what is wanted."""
-    row, left, room = 30, 250, _WIDTH - 310
+    row, room = 46, _WIDTH - 64
     most = max([cell.wanted for cell in status.cells] + [_people(c) for c in status.cells] + [1])
     scale = room / most
     parts = []
     for number, cell in enumerate(status.cells):
-        top = 8 + row * number
+        top = 20 + row * number
         name = f"{cell.cell.domain} · {LABELS.get(cell.cell.method, cell.cell.method)}"
-        parts.append(_text(0, top + 10, name))
-        parts.append(_text(0, top + 22, cell.cell.condition, "quiet"))
-        start = float(left)
+        parts.append(_text(0, top - 6, f"{_short(name, 34)} · {cell.cell.condition}"))
+        start = 0.0
         for kind in ("finished", "active", "dropped"):
             width = scale * getattr(cell, kind)
             parts.append(
                 f'<rect class="{kind}" x="{start:.1f}" y="{top}" width="{width:.1f}" height="16"/>'
             )
             start += width
-        goal = left + scale * cell.wanted
+        goal = scale * cell.wanted
         parts.append(
             f'<line class="goal" x1="{goal:.1f}" x2="{goal:.1f}" y1="{top - 3}" y2="{top + 19}"/>'
         )
-        parts.append(_text(_WIDTH - 52, top + 12, f"{cell.finished} / {cell.wanted}"))
-    return _svg(parts, 16 + row * len(status.cells), "Places of each cell")
+        parts.append(_text(_WIDTH, top + 12, f"{cell.finished} / {cell.wanted}", "end"))
+    return _svg(parts, 8 + row * len(status.cells), "Places of each cell")
 
 
 def over_time(finished: Sequence[float], status: Status) -> Markup:
@@ -71,7 +71,7 @@ def over_time(finished: Sequence[float], status: Status) -> Markup:
 
 
 def rates(outcomes: Iterable[Outcome]) -> Markup:
-    """Draw every win-rate with its standard error, the paper's beside it."""
+    """Draw every win-rate with its standard error and n, the paper's beside it."""
     rows = [outcome for outcome in outcomes if outcome.rate or outcome.paper]
     groups: dict[tuple[str, str, int], list[Outcome]] = {}
     for outcome in rows:
@@ -87,7 +87,8 @@ def rates(outcomes: Iterable[Outcome]) -> Markup:
         parts.append(_text(0, top + 8, f"{domain} · {condition} · t = {step}", "strong"))
         top += 20
         for outcome in group:
-            parts.append(_text(14, top + 4, LABELS.get(outcome.method, outcome.method)))
+            label = _short(LABELS.get(outcome.method, outcome.method), 11)
+            parts.append(_text(0, top + 4, f"{label} ({outcome.count})"))
             if outcome.paper:
                 parts += _dot(outcome.paper, top + 4, "theirs")
             if outcome.rate:
@@ -97,7 +98,7 @@ def rates(outcomes: Iterable[Outcome]) -> Markup:
 
 
 def _x(percent: float) -> float:
-    return 250 + (_WIDTH - 270) * percent / 100
+    return _LABEL + (_WIDTH - _LABEL - 16) * percent / 100
 
 
 def _dot(mean: Mean, y: float, kind: str) -> list[str]:
@@ -106,6 +107,10 @@ def _dot(mean: Mean, y: float, kind: str) -> list[str]:
         f'<line class="{kind}" x1="{low:.1f}" x2="{high:.1f}" y1="{y}" y2="{y}"/>',
         f'<circle class="{kind}" cx="{_x(mean.mean):.1f}" cy="{y}" r="4"/>',
     ]
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _people(cell: object) -> int:

@@ -12,32 +12,44 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import APIRouter, Depends, Form, Request, Response
 from starlette.responses import PlainTextResponse
 
 from useralign.errors import AnswerError, ConflictError, ModelError, SessionStateError
+from useralign.reasons import why
+from useralign.session import PROVABLE
+from useralign.store.interactions import MOST_STEPS
 from useralign.web import form_answers, start_session, words
 from useralign.web import map as maps
 from useralign.web.identity import CurrentVisitor
+from useralign.web.limits import in_turn
 from useralign.web.rendering import page, to
+from useralign.web.wishes import judge_for, proposals
 
 if TYPE_CHECKING:
     from useralign.session import Session
     from useralign.store import StoredSession
+    from useralign.web.pool_jobs import JobRunner
 
-router = APIRouter(prefix="/s/{session_id}", include_in_schema=False)
+router = APIRouter(
+    prefix="/s/{session_id}", include_in_schema=False, dependencies=[Depends(in_turn)]
+)
 MOVED = "You had answered that one already. Here is where you are now."
 NOTHING = "There is nothing to take back yet."
 PLACES = "Give each answer a place of its own. What you have chosen is still there."
 UNUSED = "That could not be used here. Choose between the answers instead."
-UNCLEAR = "That gave nothing to go by. Say what there should be more or less of."
-DONE = {"undo": "Taken back.", "remark": "Thank you, that was taken into account."}
+LONG = "This has become as long as it may be. Take the best so far, or start over."
+UNCLEAR = "That gave nothing to go by. Say what there should be, or should not be."
+DONE = {"undo": "Taken back.", "withdraw": "Taken back.", "wish": ""}
+MOST_RANKED = 100  # candidates that are listed in the person's order
 
 
 @router.get("")
 def show(request: Request, who: CurrentVisitor, session_id: str, note: str = "") -> Response:
     """Show the comparison that is due, or the answer."""
-    return _show(request, request.app.state.live.open(session_id, who.owner), DONE.get(note, ""))
+    request.app.state.limits.views.take(who.owner)
+    stored: StoredSession = request.app.state.live.open(session_id, who.owner)
+    return _show(request, stored, _done(note, stored))
 
 
 @router.post("")
@@ -48,8 +60,8 @@ def answer(
     *,
     step: Annotated[int, Form()],
     response: Annotated[str, Form(max_length=20)],
-    place: Annotated[list[str] | None, Form(max_length=4)] = None,
-    remark: Annotated[str, Form(max_length=4000)] = "",
+    place: Annotated[list[str] | None, Form(max_length=9)] = None,
+    text: Annotated[str, Form(max_length=4000)] = "",
     milliseconds: Annotated[str, Form(max_length=20)] = "",
 ) -> Response:
     """Record an answer and show what comes next; the same one again changes nothing.
@@ -62,20 +74,52 @@ def answer(
     stored: StoredSession = state.live.open(session_id, who.owner)
     is_current, places = stored.screen.step == step, place or []
     try:
-        parsed = form_answers.parse(response, remark, places, lambda: stored.session)
+        parsed = form_answers.parse(
+            response,
+            text,
+            places,
+            lambda: judge_for(request, who.owner, may_ask=state.settings.visitors_may_make),
+        )
         stored.answer(step, parsed, milliseconds=form_answers.milliseconds(milliseconds))
+        if is_current:  # nobody looks at the next screen yet, so it may still change
+            state.pool_jobs.join(stored)
     except ConflictError:
         return _show(request, stored, MOVED)
     except SessionStateError:
-        return _show(request, stored, NOTHING if response == "undo" else MOVED)
+        note = LONG if step >= MOST_STEPS else NOTHING if response == "undo" else MOVED
+        return _show(request, stored, note)
     except (AnswerError, ModelError):
         if response == "ranking" and is_current:
             return _show(request, stored, PLACES, places)
-        note = {"remark": UNCLEAR, "ranking": MOVED}.get(response, UNUSED)
+        note = {"wish": UNCLEAR, "ranking": MOVED}.get(response, UNUSED)
         return _show(request, stored, note)
     if request.headers.get("sec-fetch-mode") == "navigate":
         return to(request, f"/s/{session_id}" + f"?note={response}" * (response in DONE))
-    return _show(request, stored, DONE.get(response, ""))
+    return _show(request, stored, _done(response, stored))
+
+
+def _done(response: str, stored: StoredSession) -> str:
+    """Return what to say after a response: of a wish what it does, unless that stands on top."""
+    if response == "wish" and stored.screen.cost and (wishes := stored.session.wishes):
+        return wishes[-1].effect[:1].upper() + wishes[-1].effect[1:] + "."
+    return DONE.get(response, "")
+
+
+@router.post("/more")
+def more(request: Request, who: CurrentVisitor, session_id: str) -> Response:
+    """Have a model make more answers like those that were liked, and show how far it is."""
+    state = request.app.state
+    state.limits.asks.take(state.limits.visitor(request))
+    stored: StoredSession = state.live.open(session_id, who.owner)
+    return to(request, f"/making/{state.pool_jobs.grow(stored)}")
+
+
+@router.post("/include")
+def include(request: Request, who: CurrentVisitor, session_id: str) -> Response:
+    """Go on with what has arrived since the session ended."""
+    stored: StoredSession = request.app.state.live.open(session_id, who.owner)
+    request.app.state.pool_jobs.include(stored)
+    return to(request, f"/s/{session_id}")
 
 
 @router.post("/again")
@@ -91,15 +135,16 @@ def again(request: Request, who: CurrentVisitor, session_id: str) -> Response:
 
 @router.post("/delete")
 def delete(request: Request, who: CurrentVisitor, session_id: str) -> Response:
-    """Delete the session."""
-    request.app.state.live.forget(session_id, who.owner)
-    request.app.state.store.rinse()
+    """Delete the session; for a while it can be undone."""
+    state = request.app.state
+    state.store.personal.delete_session(session_id, who.owner, state.settings.now())
     return to(request, "/you")
 
 
 @router.get("/answer.txt")
 def download(request: Request, who: CurrentVisitor, session_id: str) -> Response:
     """Return the answer as a file, whole."""
+    request.app.state.limits.views.take(who.owner)
     session: Session = request.app.state.live.session(session_id, who.owner)
     text = f"{session.pool.question}\n\n{session.best.text}\n"
     name = re.sub(r"[^a-z0-9]+", "-", session.pool.question.lower())[:40].strip("-") or "answer"
@@ -123,22 +168,36 @@ def _show(
     """
     screen, session = stored.screen, stored.session
     values: dict[str, Any] = {"screen": screen, "session": session, "note": note}
-    values["known"] = words.KNOWN.get(stored.page.get("known", ""), "")
+    values["known"] = words.origin(screen, session, stored.page.get("known", ""))
+    values |= {"wishes": session.wishes, "chips": proposals(session), "takes": session.takes}
     if screen.finished is not None:
-        values |= {
-            "best": session.pool[screen.best],
-            "ending": words.ending(screen, session),
-            "asked": words.questions(screen.cost),
-            "beaten": [session.pool[k] for k in words.beaten(session)],
-            "map": maps.draw(session) if len(session.pool) > 2 else None,
-        }
-        return page(request, "result.html", **values)
+        return page(request, "result.html", **values, **_ending(request, stored))
     count = len(screen.candidates)
     values |= {
-        "standing": words.standing(screen, session),
+        "progress": words.progress(screen, session),
         "candidates": [session.pool[k] for k in screen.candidates],
-        "takes": session.takes,
         "ranks": stored.page.get("rank", False) and count > 2,
         "placed": places if places and len(places) == count else [""] * count,
     }
     return page(request, "compare.html", **values)
+
+
+def _ending(request: Request, stored: StoredSession) -> dict[str, Any]:
+    """Return what the last page shows: the shortlist, the reason, and what may come next."""
+    screen, session = stored.screen, stored.session
+    proven = screen.finished == "bound" and screen.sure is None
+    provable = not proven and 2 < len(session.pool) <= PROVABLE
+    jobs: JobRunner = request.app.state.pool_jobs
+    larger = jobs.arrivals(stored)
+    return {
+        "shortlist": session.shortlist,
+        "ranking": session.ranking[:MOST_RANKED],
+        "why": why(session),
+        "ending": words.ending(screen, session),
+        "asked": words.counted(screen.cost, "screen" if session.per_screen > 2 else "question"),
+        "more": not proven and screen.finished != "exhausted",
+        "price": words.counted(session.proof_price(), "more question") if provable else "",
+        "can_grow": jobs.can_grow(stored),
+        "arrived": 0 if larger is None else len(larger) - len(session.pool),
+        "map": maps.draw(session) if len(session.pool) > 2 else None,
+    }

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from useralign.errors import AnswerError
 from useralign.store import UserResponse
+from useralign.wishes.judge import tidy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from useralign.models import Generator
     from useralign.session import Session
 
 LONGEST_REMARK = 1000
@@ -18,26 +20,30 @@ LONGEST_TIME = 24 * 3600 * 1000
 
 
 def parse(
-    button: str, remark: str, places: list[str], session: Callable[[], Session]
+    button: str, text: str, places: list[str], model: Callable[[], Generator | None]
 ) -> UserResponse:
     """Return the response of a form.
 
     Parameters
     ----------
     button : str
-        A number is the position of the chosen card; else it is the kind of response.
-    remark : str
+        A number is the position of the chosen card, `final-7` the final choice of candidate 7;
+        else it is the kind of response.
+    text : str
+        Of a wish, or of one that is taken back.
     places : list of str
         See `ranking`.
-    session : callable
-        Returns the session; called for a remark alone.
+    model : callable
+        Returns a model that judges wishes, or None; called for a wish alone.
     """
-    if re.fullmatch(r"[0-3]", button):
+    if re.fullmatch(r"[0-8]", button):
         return UserResponse("choice", position=int(button))
+    if number := re.fullmatch(r"final-(\d{1,9})", button):
+        return UserResponse("final", position=int(number[1]))
     if button == "ranking":
         return ranking(places)
-    if button == "remark":
-        return remark_on(session(), remark)
+    if button in ("wish", "withdraw"):
+        return wish(button, text, model)
     return UserResponse(button)
 
 
@@ -74,7 +80,7 @@ def remark_on(session: Session, text: str) -> UserResponse:
     AnswerError
         If there is nothing in it, or it is too long, or the method has no use for remarks.
     """
-    from useralign.remarks import direction_of  # noqa: PLC0415 - loads an embedder
+    from useralign.wishes import direction_of  # noqa: PLC0415 - loads an embedder
 
     text = " ".join(text.split())
     if not 0 < len(text) <= LONGEST_REMARK:
@@ -83,6 +89,25 @@ def remark_on(session: Session, text: str) -> UserResponse:
         raise AnswerError("this session cannot use remarks; choose between the answers instead")
     direction = tuple(direction_of(text, session.pool).tolist())
     return UserResponse("remark", text=text, direction=direction)
+
+
+def wish(kind: str, text: str, model: Callable[[], Generator | None]) -> UserResponse:
+    """Return a wish, or that one is taken back.
+
+    Parameters
+    ----------
+    kind : {"wish", "withdraw"}
+    text : str
+    model : callable
+        Returns a model that judges candidates against wishes, or None.
+
+    Raises
+    ------
+    AnswerError
+        If there is nothing in it, or it is too long.
+    """
+    line = tidy(text)
+    return UserResponse(kind, text=line, model=model() if kind == "wish" else None)
 
 
 def milliseconds(field: str) -> int | None:

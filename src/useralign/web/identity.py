@@ -1,8 +1,10 @@
-"""Who makes a request: a browser by its cookie, a program by its key.
+"""Who makes a request: a browser by its cookie, a program by its key, a person by their token.
 
 A cookie or a key is a token; what the rest of the application and the database see is its digest,
-the owner. Pages that must do without cookies (in a frame of a crowd service) carry a token of
-their own in their address, and can use `form_token` and `check_form_token` in the same way.
+the owner. A person of another application, see `tokens`, is known by a pseudonym that only the
+holder of that application's key can link. Pages that must do without cookies (in a frame of a crowd
+service) carry a token of their own in their address, and can use `form_token` and
+`check_form_token` in the same way.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 
-from useralign.store import digest, token
-from useralign.web.security import SAFE_METHODS
+from useralign.store import digest, pseudonym, token
+from useralign.store.keys import PREFIX
+from useralign.web import tokens
+from useralign.web.security import SAFE_METHODS, is_same_origin
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 COOKIE = "useralign"
 YEAR = 365 * 24 * 3600
 FIELD = "form_token"  # in a form
+OPENAI = "/v1/"  # where its clients call
 HEADER = "x-form-token"  # sent by a script
 # The owner of what is made on this machine without a key. Not the digest of anything, so that no
 # cookie or key can stand for it.
@@ -75,17 +80,28 @@ def visitor(request: Request) -> Visitor:
     return who
 
 
-def set_cookie(request: Request, response: Response, value: str, name: str = COOKIE) -> None:
-    """Put a token into a browser: out of reach of scripts, of other sites, and of plain HTTP."""
+def set_cookie(
+    request: Request, response: Response, value: str, seconds: int = YEAR, *, framed: bool = False
+) -> None:
+    """Put a token into a browser: out of reach of scripts, of other sites, and of plain HTTP.
+
+    Where the page may stand in another site's frame, the cookie is partitioned: it is sent there,
+    and only in frames of that same site. Python's cookies know that word from 3.14 on.
+    """
+    secure = request.url.scheme == "https"
+    framed = framed and secure  # a browser takes such a cookie over https alone
     response.set_cookie(
-        name,
+        COOKIE,
         value,
-        max_age=YEAR,
+        max_age=seconds,
         path="/",
-        secure=request.url.scheme == "https",
+        secure=secure,
         httponly=True,
-        samesite="lax",
+        samesite="none" if framed else "lax",
     )
+    if framed:
+        name, cookie = response.raw_headers.pop()
+        response.raw_headers.append((name, cookie + b"; Partitioned"))
 
 
 def form_token(secret: str) -> str:
@@ -125,7 +141,7 @@ async def _protected(request: Request) -> Visitor:
 CurrentVisitor = Annotated[Visitor, Depends(_protected)]
 
 
-def _caller(request: Request, _: Annotated[object, Depends(_scheme)]) -> str:
+def caller_of(request: Request, _: Annotated[object, Depends(_scheme)] = None) -> str:
     """Return the owner of what the caller makes.
 
     Raises
@@ -133,23 +149,109 @@ def _caller(request: Request, _: Annotated[object, Depends(_scheme)]) -> str:
     HTTPException
         401, without a key where one is needed, or with one that is not ours; 429 after too many.
     """
-    state = request.app.state
-    scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    if not scheme and state.settings.loopback:
+    state, key = request.app.state, _bearer(request)
+    elsewhere = request.headers.get("origin") in state.settings.origins
+    if elsewhere and not is_same_origin(request):  # neither keys nor this machine's rights are its
+        raise _unknown("A page of another site needs a token of its own server's for this person.")
+    # OpenAI's clients always send a key: the one that they have for the model behind.
+    foreign = request.url.path.startswith(OPENAI) and not key.startswith(PREFIX)
+    if state.settings.loopback and (foreign or not request.headers.get("authorization")):
         return LOCAL
-    if scheme.lower() == "bearer" and key.strip():
-        visitor = state.limits.visitor(request)
-        state.limits.tries.check(visitor)
-        owner: str | None = state.store.keys.owner_of(key.strip())
-        if owner is not None:
-            return owner
-        state.limits.tries.take(visitor)
-    raise HTTPException(
-        401,
+    if key and (owner := _owner_of(request, key)):
+        return owner
+    raise _unknown(
         "A key is needed: send the header `Authorization: Bearer KEY`. Keys are made on the "
-        "server with `useralign serve keys add NAME`.",
-        {"WWW-Authenticate": 'Bearer realm="useralign"'},
+        "server with `useralign serve keys add NAME`."
     )
 
 
-Caller = Annotated[str, Depends(_caller)]
+def _owner_of(request: Request, key: str) -> str | None:
+    """Return whom a key stands for; one that was right before is not counted as a try."""
+    state, name = request.app.state, digest(key)
+    if name in state.right_keys:
+        if state.store.keys.owner_of(key) == name:
+            return name
+        state.right_keys.discard(name)
+    visitor = state.limits.visitor(request)
+    state.limits.tries.take(visitor)
+    owner: str | None = state.store.keys.owner_of(key) if key else None
+    if owner is not None:
+        state.limits.tries.give_back(visitor)
+        state.right_keys.add(owner)
+    return owner
+
+
+def _bearer(request: Request) -> str:
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else ""
+
+
+def _unknown(detail: str) -> HTTPException:
+    return HTTPException(401, detail, {"WWW-Authenticate": 'Bearer realm="useralign"'})
+
+
+Caller = Annotated[str, Depends(caller_of)]
+
+
+def _grant(request: Request) -> tokens.Grant | None:
+    """Return what the token of a request allows; None if it comes with a key, or with nothing."""
+    return _granted(request, _bearer(request))
+
+
+def _granted(request: Request, value: str) -> tokens.Grant | None:
+    """Return what a token allows; None if it is none.
+
+    Raises
+    ------
+    HTTPException
+        401, if the token is not ours, or has expired, or its key was removed; 429 after too many.
+    """
+    state = request.app.state
+    if not value.startswith(tokens.PREFIX):
+        return None
+    grant = tokens.read(value, state.settings.signing)
+    if grant is None:
+        state.limits.tries.take(state.limits.visitor(request))
+        raise _unknown("This token is none of this server's. Get a new one from the application.")
+    local = grant.issuer == LOCAL and state.settings.loopback
+    if grant.expires <= state.settings.now() or not (local or state.store.keys.holds(grant.issuer)):
+        raise _unknown("The time to answer is over. Reload the page to go on where you are.")
+    return grant
+
+
+def person_owner(request: Request, person: str) -> str:
+    """Return what the database knows a person of an application by; no other key has the same.
+
+    Parameters
+    ----------
+    request : Request
+        With the application's key.
+    person : str
+        As the application calls them; it is not stored.
+    """
+    key, name = _bearer(request), person.encode("utf-8", "replace").decode()
+    return pseudonym(f"person {name}", key if key.startswith(PREFIX) else LOCAL)
+
+
+def owners(request: Request) -> list[str]:
+    """Return in whose names a request may look at a picture: a cookie's, a program's, a token's.
+
+    The token may be in the address, since an image on a page of another site sends no headers.
+    """
+    value = request.query_params.get("token") or _bearer(request)
+    if (grant := _granted(request, value)) is not None:
+        return [grant.owner, grant.issuer]
+    local = [LOCAL] if request.app.state.settings.loopback else []
+    programs = [caller_of(request)] if "authorization" in request.headers else []
+    return [visitor(request).owner, *programs, *local]
+
+
+Granted = Annotated[tokens.Grant | None, Depends(_grant)]
+
+
+def _person(request: Request, grant: Granted, scheme: Annotated[object, Depends(_scheme)]) -> str:
+    """Return the owner of a session: the person of a token, or the holder of a key."""
+    return caller_of(request, scheme) if grant is None else grant.owner
+
+
+Person = Annotated[str, Depends(_person)]

@@ -1,59 +1,72 @@
-"""How fast someone may do something. A limit refuses before anything is stored, never after.
+"""How fast someone may do something, and how much at once.
 
-Counters are those of the library `limits`, by default in the memory of one process: with several
-workers the limit is that of each, unless they share a storage. They are keyed by who is signed in
-or, where nobody is, by a keyed hash of the network address under a key that is drawn at start and
-never written down.
+A limit refuses before anything is stored, never after.
+
+One is counted by one statement in the database, so that threads, workers and servers share a limit.
+The database knows whom it counts for by a keyed hash alone, under a key that follows from the
+server's secret, and forgets it when it does not count any more. (Without a secret all visitors
+come from this machine.)
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import math
-import secrets
 import threading
-import time
+from collections import Counter
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from limits import RateLimitItemPerSecond
-from limits.storage import MemoryStorage
-from limits.strategies import SlidingWindowCounterRateLimiter
+import anyio
 from starlette.exceptions import HTTPException
+from starlette.requests import Request  # noqa: TC002 - the framework reads the annotation
 
 if TYPE_CHECKING:
-    from limits.storage import Storage
-    from starlette.requests import Request
+    from collections.abc import AsyncIterator
 
+    from useralign.store import Store
     from useralign.web.settings import Settings
 
 DAY = 24 * 3600
+# Requests of one person, or for one session through the API. One after another, so that a session
+# that is not in memory is replayed once, however many ask for it.
+AT_ONCE, WAITING = 1, 24
+# Many people may share an address, or a proxy that is not believed.
+AT_ONCE_AN_ADDRESS, WAITING_AN_ADDRESS = 4, 256
+PAUSE = 0.02  # seconds between looking whether it is one's turn
 
 
 class Limiter:
-    """So many per key in a window of time that slides.
+    """So many per key at once, and so many in the long run.
 
     Parameters
     ----------
     per_second : float
-        How many are let through in the long run; 0 lets the burst through once a day.
-    burst : int
-        How many at once: the window is as long as these take in the long run.
+        How many are let through in the long run; 0 lets the burst through once a day, infinity
+        everything.
+    burst : float
+        How many at once.
     what : str
         What is limited, for the message.
-    storage : Storage
-        Where the counters are.
+    store : Store
+        Where they are counted.
+    key : bytes
+        What the names of those counted for are hashed with.
     """
 
-    def __init__(self, per_second: float, burst: int, what: str, storage: Storage) -> None:
-        seconds = math.ceil(max(1, burst) / per_second) if per_second > 0 else DAY
-        amount = max(1, burst, round(per_second * seconds))
-        self._item = RateLimitItemPerSecond(amount, seconds, namespace=what)
-        self._window = SlidingWindowCounterRateLimiter(storage)
+    def __init__(
+        self, per_second: float, burst: float, what: str, store: Store, key: bytes
+    ) -> None:
+        self._unlimited = math.isinf(per_second)
+        self._burst = 1 if self._unlimited else max(1, round(burst))
+        self._interval = 1.0 / per_second if per_second > 0 else DAY / self._burst
         self._what = what
-        self._lock = threading.Lock()  # counters in memory are not safe between threads
+        self._counters = store.rate_limits
+        self._key = key
 
-    def take(self, key: str) -> None:
+    def take(self, who: str) -> None:
         """Count one.
 
         Raises
@@ -61,21 +74,89 @@ class Limiter:
         HTTPException
             429 with Retry-After, if it is one too many.
         """
-        with self._lock:
-            if not self._window.hit(self._item, key):
-                raise self._refusal(key)
+        if self._unlimited:
+            return
+        wait = math.ceil(self._counters.take(self._name(who), self._interval, self._burst))
+        if wait:
+            detail = f"Too many {self._what} at once. Try again in {wait} s."
+            raise HTTPException(429, detail, {"Retry-After": str(wait)})
 
-    def check(self, key: str) -> None:
-        """Raise as `take` does if one more would be too many, but count none."""
-        with self._lock:
-            if not self._window.test(self._item, key):
-                raise self._refusal(key)
+    def give_back(self, who: str) -> None:
+        """Count one less: it was none of those that are limited."""
+        self._counters.give_back(self._name(who), self._interval)
 
-    def _refusal(self, key: str) -> HTTPException:
-        reset = self._window.get_window_stats(self._item, key).reset_time
-        wait = max(1, math.ceil(reset - time.time()))
-        detail = f"Too many {self._what} at once. Try again in {wait} s."
-        return HTTPException(429, detail, {"Retry-After": str(wait)})
+    def _name(self, who: str) -> str:
+        return hmac.new(self._key, f"{self._what} {who}".encode(), hashlib.sha256).hexdigest()
+
+
+class Turns:
+    """How many requests of one key are worked on at once. Some more wait; the rest are refused.
+
+    Who waits holds no thread, so that others are served meanwhile.
+
+    Parameters
+    ----------
+    at_once, waiting : int
+    """
+
+    def __init__(self, at_once: int, waiting: int) -> None:
+        self._at_once, self._waiting = at_once, waiting
+        self._working: Counter[str] = Counter()
+        self._queue: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    @asynccontextmanager
+    async def turn(self, key: str) -> AsyncIterator[None]:
+        """Wait for a turn, and have it until the end.
+
+        Raises
+        ------
+        HTTPException
+            429 with Retry-After, if too many wait already.
+        """
+        self._queue_up(key)
+        try:
+            while not self._begin(key):
+                await anyio.sleep(PAUSE)
+        finally:
+            _less(self._queue, key, self._lock)
+        try:
+            yield
+        finally:
+            _less(self._working, key, self._lock)
+
+    def _queue_up(self, key: str) -> None:
+        with self._lock:
+            if self._queue[key] + self._working[key] >= self._at_once + self._waiting:
+                detail = "Too many requests at once. Try again in 1 s."
+                raise HTTPException(429, detail, {"Retry-After": "1"})
+            self._queue[key] += 1
+
+    def _begin(self, key: str) -> bool:
+        with self._lock:
+            free = self._working[key] < self._at_once
+            self._working[key] += free
+            return free
+
+
+def _less(counter: Counter[str], key: str, lock: threading.Lock) -> None:
+    """Count one less; what is none is forgotten."""
+    with lock:
+        counter[key] -= 1
+        if not counter[key]:
+            del counter[key]
+
+
+async def in_turn(request: Request) -> AsyncIterator[None]:
+    """Let few requests at once compute for one session, one browser and one address.
+
+    A dependency of the routes that rebuild sessions.
+    """
+    limits: Limits = request.app.state.limits
+    address = limits.visitor(request)
+    person = request.cookies.get("useralign") or request.path_params.get("session_id") or address
+    async with limits.turns.turn(person), limits.turns_of_address.turn(address):
+        yield
 
 
 class Limits:
@@ -84,37 +165,56 @@ class Limits:
     Parameters
     ----------
     settings : Settings
-    storage : Storage, optional
-        Where the counters are; in the memory of this process when not given.
+    store : Store
 
     Attributes
     ----------
     answers : Limiter
         Per person.
+    views : Limiter
+        Pages of sessions, per person.
+    turns, turns_of_address : Turns
+        Requests that compute, per person and per visitor.
     asks : Limiter
         New questions, pools and sessions, per visitor.
     tries : Limiter
-        Wrong keys and passwords, per visitor: `check` before looking, `take` when it was wrong.
+        Keys and passwords, per visitor: `take` before looking, `give_back` when it was right.
     """
 
-    def __init__(self, settings: Settings, storage: Storage | None = None) -> None:
-        storage = storage or MemoryStorage()
+    def __init__(self, settings: Settings, store: Store) -> None:
+        key = hashlib.sha256(f"limits {settings.secret}".encode()).digest()
         minute, hour = 60.0, 3600.0
-        self.answers = Limiter(
-            settings.answers_per_minute / minute, settings.answers_at_once, "answers", storage
-        )
-        self.asks = Limiter(
-            settings.asks_per_hour / hour, round(settings.asks_per_hour), "questions", storage
-        )
-        self.tries = Limiter(
-            settings.tries_per_minute / minute, round(settings.tries_per_minute), "tries", storage
-        )
-        self._key = secrets.token_bytes(32)
+
+        def limiter(per_second: float, burst: float, what: str) -> Limiter:
+            return Limiter(per_second, burst, what, store, key)
+
+        answers, asks = settings.answers_per_minute, settings.asks_per_hour
+        views, tries = settings.views_per_minute, settings.tries_per_minute
+        self.answers = limiter(answers / minute, settings.answers_at_once, "answers")
+        self.views = limiter(views / minute, views / 2, "views")
+        self.asks = limiter(asks / hour, asks, "questions")
+        self.tries = limiter(tries / minute, tries, "tries")
+        self.turns = Turns(AT_ONCE, WAITING)
+        self.turns_of_address = Turns(AT_ONCE_AN_ADDRESS, WAITING_AN_ADDRESS)
+        self._limiter = limiter
         self._trust_proxy = settings.trust_proxy
 
+    def newcomers(self, study: str, most: int, seconds: float) -> Limiter:
+        """Return the limiter of a study's new participants: so many per visitor in so long."""
+        return self._limiter(most / seconds, most, f"new participants from your network in {study}")
+
     def visitor(self, request: Request) -> str:
-        """Return a key for where a request comes from; it means nothing outside this process."""
+        """Return where a request comes from; to be handed to a limiter, and to nothing else."""
         host = request.client.host if request.client else ""
         if self._trust_proxy:  # the last one is what the proxy itself saw
             host = request.headers.get("x-forwarded-for", host).rpartition(",")[2].strip()
-        return hmac.new(self._key, host.encode(), hashlib.sha256).hexdigest()
+        return _network(host)
+
+
+def _network(host: str) -> str:
+    """Return the network of an IPv6 address, since one household has 2^64 of them."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    return host if address.version == 4 else str(ipaddress.ip_network((address, 64), strict=False))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from useralign.geometry.features import principal_plane
+from useralign.web.rendering import brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +22,9 @@ WIDTH, HEIGHT, EDGE = 320.0, 240.0, 22.0
 MOST = 300  # dots that a small map can hold
 SMALLEST, LARGEST = 3.0, 6.5  # radii of dots
 LONGEST_ARROW = 90.0
+TELLING = 0.5  # share of the differences between scores that the plane must show for an arrow
+MOST_NAMED = 60  # dots up to which each can be reached with the keyboard
+LONGEST_NAME = 46  # characters
 
 
 LEGEND = {
@@ -42,12 +46,15 @@ class Dot:
         The radius: the closer to the person's taste, the larger.
     role : {"best", "met", "in", "out"}
         The answer; one that was compared; one that was not, and may or may not be the best.
+    name : str
+        The beginning of its text.
     """
 
     x: float
     y: float
     size: float
     role: str
+    name: str
 
 
 Line = tuple[float, float, float, float]
@@ -61,16 +68,13 @@ class Map:
     ----------
     dots : list of Dot
         The best one last, so that it lies on top.
-    links : list of tuple
-        Lines between those that were compared, as x, y, x, y.
     arrow : tuple or None
-        From the middle to where the taste points; None while nothing is known.
+        From the middle to where the taste points; None where that explains too little.
     head : str
         The arrow's head, as the points of a polygon.
     """
 
     dots: list[Dot]
-    links: list[Line]
     arrow: Line | None
     head: str
     width: float = WIDTH
@@ -81,6 +85,11 @@ class Map:
         """What the colours mean: those that occur."""
         present = {dot.role for dot in self.dots}
         return [(role, label) for role, label in LEGEND.items() if role in present]
+
+    @property
+    def named(self) -> bool:
+        """Whether there are few enough dots for each to be reached with the keyboard."""
+        return len(self.dots) <= MOST_NAMED
 
 
 def draw(session: Session) -> Map:
@@ -99,14 +108,14 @@ def draw(session: Session) -> Map:
 
     def dot(k: int) -> Dot:
         role = "best" if k == best else "met" if k in met else "in" if k in viable else "out"
-        return Dot(*_rounded(points[k]), round(float(sizes[k]), 1), role)
+        name = brief(session.pool[k].text or session.pool[k].label, LONGEST_NAME)
+        return Dot(*_rounded(points[k]), round(float(sizes[k]), 1), role, name)
 
     others = [k for k in _sample(len(points), met) if k != best]
-    arrow = _arrow(axes @ _taste(session), middle) if session.cost else None
-    pairs = {pair for answer in session.answers for pair in answer.wins}
+    told = session.cost and _share_shown(flat, session.scores) >= TELLING
+    arrow = _arrow(axes @ _taste(session), middle) if told else None
     return Map(
         [dot(k) for k in (*others, best)],
-        [(*_rounded(points[one]), *_rounded(points[other])) for one, other in sorted(pairs)],
         arrow,
         _head(arrow) if arrow else "",
     )
@@ -136,6 +145,17 @@ def _sample(count: int, met: set[int]) -> list[int]:
         return list(range(count))
     sample = set(np.linspace(0, count - 1, MOST).astype(int).tolist())
     return sorted(sample | met)
+
+
+def _share_shown(flat: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
+    """Return which share of the scores' variance follows a direction of the map."""
+    centred = scores - scores.mean()
+    total = float(centred @ centred)
+    if total <= 0.0 or len(scores) <= 3:  # three always lie in a plane
+        return 0.0
+    places = flat - flat.mean(axis=0)
+    fitted = places @ np.linalg.lstsq(places, centred, rcond=1e-9)[0]
+    return float(fitted @ fitted) / total
 
 
 def _taste(session: Session) -> NDArray[np.float64]:

@@ -1,31 +1,36 @@
 """Pages for a person: the question, the wait while answers are made, and what is stored of them."""
 
+# ruff: noqa: TC002 - the framework reads annotations when it runs
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import APIRouter, Depends, Form, Request, Response
+from starlette.datastructures import UploadFile
 
 from useralign import domains, models
-from useralign.errors import ModelUnavailableError, OptionError
+from useralign.errors import ConflictError, InputError, ModelUnavailableError, OptionError
 from useralign.memory import summary
 from useralign.memory.from_store import memory_of
 from useralign.models.weights import DEFAULT_TEXT_MODEL
-from useralign.pooling import PoolRequest, check_question, find_pool
-from useralign.web import start_session
-from useralign.web.identity import COOKIE, CurrentVisitor
+from useralign.pooling import PoolRequest, check_question, find_pool, nearest_shipped
+from useralign.store import GRACE
+from useralign.web import pool_jobs, start_session, uploads
+from useralign.web.identity import COOKIE, CurrentVisitor, set_cookie
 from useralign.web.rendering import brief, page, to
 
 if TYPE_CHECKING:
-    from useralign.domains import Domain
-    from useralign.store import PoolJob
+    from useralign.store import PoolJob, Store
 
 router = APIRouter(include_in_schema=False)
-NO_MODEL = (
-    "No model is set up here, so only the questions below can be answered. To ask anything, "
-    f"run `useralign models pull {DEFAULT_TEXT_MODEL}`, or set OPENAI_API_KEY, and start the "
-    "server again."
+METHODS = (start_session.FEW, start_session.CERTAIN, start_session.QUICK)
+# How to get a model: what it is, and what to type.
+COMMANDS = (
+    ("A model on this computer, once", f"useralign models pull {DEFAULT_TEXT_MODEL}"),
+    ("Or Ollama, LM Studio, llama.cpp or vLLM: found when it runs here", "ollama serve"),
+    ("Or a service that you have a key for", "OPENAI_API_KEY=your-key useralign serve"),
 )
 # Offered on the start page, in this order, with a heading.
 EXAMPLE_DOMAINS = (
@@ -40,8 +45,15 @@ NOTES = {
     "kept": "Your choice is kept.",
     "forgotten": "Forgotten.",
     "gone": "Everything was deleted.",
+    "restored": "It is all back.",
+    "late": "There was nothing to bring back.",
+    "purged": "Gone for good.",
 }
-CLOSED = "Here, the questions below can be answered. New answers are not made for visitors."
+BUSY = (
+    f"Answers to {pool_jobs.MOST_OPEN} of your questions are still being written. Wait for one of "
+    "them, or cancel it; what you typed is still here."
+)
+CLOSED = "New answers are not made for visitors here."
 
 
 @router.get("/")
@@ -55,51 +67,77 @@ def ask(
     request: Request,
     who: CurrentVisitor,
     *,
+    files: Annotated[list[UploadFile], Depends(uploads.files)],
     question: Annotated[str, Form()] = "",
+    listed: Annotated[str, Form(alias="list")] = "",
     kind: Annotated[str, Form(pattern="^(text|image)$")] = "text",
     model: Annotated[str, Form(max_length=200)] = "",
-    shown: Annotated[int, Form(ge=2, le=4)] = 2,
+    shown: Annotated[str, Form(pattern="^[2-9]?$")] = "",
     rank: Annotated[bool, Form()] = False,
-    budget: Annotated[str, Form(pattern=r"^\d{0,3}$")] = "",
-    method: Annotated[
-        str, Form(pattern=f"^({start_session.CERTAIN}|{start_session.QUICK})?$")
-    ] = "",
+    method: Annotated[str, Form(pattern=f"^({'|'.join(METHODS)})$")] = start_session.FEW,
     fresh: Annotated[bool, Form()] = False,
+    small: Annotated[bool, Form()] = False,
 ) -> Response:
-    """Begin: at once if the answers are there, else by having them made."""
+    """Begin: at once if the answers are there or were brought along, else by having them made."""
     state = request.app.state
     state.limits.asks.take(state.limits.visitor(request))
     begin = {
-        "method": method or start_session.usual_method(state.store, who.owner),
-        "shown": shown,
+        "method": method,
+        "shown": int(shown) if shown else None,
         "rank": rank,
-        "budget": int(budget) if budget else None,
         "fresh": fresh,
+        "phone": small or _is_phone(request),
         "seed": None,
     }
+    own, trouble = uploads.read(listed, files)
+    ready: str | None
+    job: dict[str, Any] = {}
     try:
-        pool_request = _parse_request(question, kind, model)
-        ready = find_pool(pool_request) if pool_request.accepts_existing else None
-        if ready is None:
-            _check_makable(pool_request, allowed=state.settings.visitors_may_make)
-    except (OptionError, ModelUnavailableError) as error:
-        return show_start(request, who.owner, trouble=str(error), question=question, status=422)
+        if trouble:
+            raise OptionError(trouble)
+        if own:
+            text = check_question(question) if question.strip() else ""
+            ready = own.store(state.store.pools, text, who.owner)
+        else:
+            ready, job = _obtain(state, who.owner, _parse_request(question, kind, model))
+    except ModelUnavailableError as error:
+        return show_start(request, who.owner, str(error), question, own.listed, helpless=True)
+    except InputError as error:
+        return show_start(request, who.owner, str(error), question, own.listed)
     state.store.persons.visit(who.owner, state.settings.now())
     if ready is not None:
-        pool_id = state.store.pools.add(ready[0], None if ready[1] else who.owner)
-        screen = start_session.begin(state.store, state.live, pool_id, who.owner, begin)
+        screen = start_session.begin(state.store, state.live, ready, who.owner, begin)
         return to(request, f"/s/{screen.session_id}")
-    job = {name: getattr(pool_request, name) for name in ("question", "kind", "model")}
-    return to(request, f"/making/{state.pool_jobs.start(who.owner, job | {'begin': begin})}")
+    try:
+        job_id = state.pool_jobs.start(who.owner, job | {"begin": begin}, pool_jobs.MOST_OPEN)
+    except ConflictError:
+        return show_start(request, who.owner, BUSY, question, own.listed)
+    return to(request, f"/making/{job_id}")
+
+
+def _obtain(state: Any, owner: str, pool_request: PoolRequest) -> tuple[str | None, dict[str, Any]]:
+    """Return the id of the pool if it is there, else None; and the request to make one.
+
+    Raises
+    ------
+    OptionError, ModelUnavailableError
+        If no model can make the answers.
+    """
+    ready = find_pool(pool_request)
+    if ready is not None:
+        return state.store.pools.add(ready[0], None if ready[1] else owner), {}
+    _check_makable(pool_request, allowed=state.settings.visitors_may_make)
+    names = ("question", "kind", "model")
+    return None, {name: getattr(pool_request, name) for name in names}
 
 
 @router.get("/making/{making_id}")
 def making(request: Request, who: CurrentVisitor, making_id: str) -> Response:
     """Show how far it is; without JavaScript the page comes again by itself."""
     job: PoolJob = request.app.state.pool_jobs.get(making_id, who.owner)
-    if job.state == "ready" and job.session_id:
-        return to(request, f"/s/{job.session_id}")
-    return page(request, "making.html", making=job)
+    if following := _following(job):
+        return to(request, following)
+    return page(request, "making.html", making=job, fewest=pool_jobs.FEWEST)
 
 
 @router.get("/making/{making_id}/state")
@@ -112,8 +150,37 @@ def making_state(request: Request, who: CurrentVisitor, making_id: str) -> dict[
         "wanted": job.wanted,
         "note": job.note,
         "arrived": [brief(text, 220) for text in job.arrived],
-        "next": f"/s/{job.session_id}" if job.session_id else None,
+        "can_begin": job.pool_id is not None,
+        "next": _following(job),
     }
+
+
+def _following(job: PoolJob) -> str | None:
+    """Return the page to go on to: the session, once it has begun or has got what it waits for."""
+    waits = "grow" in job.request and job.state != "ready"
+    return None if job.session_id is None or waits else f"/s/{job.session_id}"
+
+
+@router.post("/making/{making_id}/begin")
+def begin(request: Request, who: CurrentVisitor, making_id: str) -> Response:
+    """Begin with the answers that are there; the rest joins."""
+    return to(request, f"/s/{request.app.state.pool_jobs.begin(making_id, who.owner)}")
+
+
+@router.post("/making/{making_id}/cancel")
+def cancel(request: Request, who: CurrentVisitor, making_id: str) -> Response:
+    """Stop making answers; those that are there stay."""
+    request.app.state.pool_jobs.cancel(making_id, who.owner)
+    return to(request, f"/making/{making_id}")
+
+
+@router.post("/making/{making_id}/delete")
+def discard(request: Request, who: CurrentVisitor, making_id: str) -> Response:
+    """Delete what was made so far."""
+    store = request.app.state.store
+    store.pool_jobs.delete(making_id, who.owner)
+    store.rinse()
+    return to(request, "/")
 
 
 @router.post("/making/{making_id}/retry")
@@ -134,10 +201,27 @@ def you(request: Request, who: CurrentVisitor, done: str = "") -> Response:
         request,
         "you.html",
         person=person,
-        memory=summary(memory_of(store, who.owner)) if person.remember else None,
+        memory=_memory(store, who.owner),
         sessions=request.app.state.live.all(who.owner),
+        deleted=_deleted(request, who.owner),
         note=NOTES.get(done, ""),
     )
+
+
+def _memory(store: Store, owner: str) -> dict[str, Any] | None:
+    """Return what is remembered of somebody who allows it."""
+    return summary(memory_of(store, owner)) if store.persons.get(owner).remember else None
+
+
+def _deleted(request: Request, owner: str) -> dict[str, int] | None:
+    """Return how many sessions can be brought back, and for how many minutes."""
+    state = request.app.state
+    now = state.settings.now()
+    state.store.personal.purge(now)
+    waiting = state.store.personal.waiting(owner)
+    if waiting is None:
+        return None
+    return {"sessions": waiting[0], "minutes": max(1, round((waiting[1] - now) / 60))}
 
 
 @router.post("/you/allow")
@@ -154,30 +238,85 @@ def allow(
     return to(request, "/you?done=kept")
 
 
+@router.get("/you/data.json")
+def download(request: Request, who: CurrentVisitor) -> Response:
+    """Return all that is stored of the person, as a file."""
+    store = request.app.state.store
+    data = {
+        "format": "useralign-personal-data/1",
+        "written": request.app.state.settings.now(),
+        **store.personal.export(who.owner),
+        "memory": _memory(store, who.owner),
+    }
+    text = json.dumps(data, ensure_ascii=False, indent=2)
+    headers = {"Content-Disposition": 'attachment; filename="useralign-my-data.json"'}
+    return Response(text.encode("utf-8", "replace"), headers=headers, media_type="application/json")
+
+
 @router.post("/you/forget")
 def forget(request: Request, who: CurrentVisitor) -> Response:
-    """Delete all sessions; memory rests on nothing else."""
-    store = request.app.state.store
-    store.persons.forget_sessions(who.owner)
-    store.rinse()
+    """Delete all sessions; memory rests on nothing else. For a while it can be undone."""
+    state = request.app.state
+    state.store.personal.delete_sessions(who.owner, state.settings.now())
     return to(request, "/you?done=forgotten")
 
 
 @router.post("/you/delete")
-def delete(request: Request, who: CurrentVisitor) -> Response:
-    """Delete everything, the cookie included."""
-    store = request.app.state.store
-    store.persons.forget(who.owner)
-    store.rinse()
+def delete(
+    request: Request, who: CurrentVisitor, *, at_once: Annotated[bool, Form()] = False
+) -> Response:
+    """Delete everything, the cookie included; unless at once, it can be undone for a while."""
+    state = request.app.state
+    state.store.personal.delete_all(who.owner, state.settings.now())
+    if at_once:
+        return purge(request, who)
     response = to(request, "/you?done=gone")
-    response.delete_cookie(COOKIE)
+    set_cookie(request, response, who.token, seconds=int(GRACE))  # to be known if they undo it
+    return response
+
+
+@router.post("/you/restore")
+def restore(request: Request, who: CurrentVisitor) -> Response:
+    """Bring back what was deleted a while ago."""
+    found = request.app.state.store.personal.restore(who.owner)
+    response = to(request, "/you?done=" + ("restored" if found else "late"))
+    set_cookie(request, response, who.token)
+    return response
+
+
+@router.post("/you/purge")
+def purge(request: Request, who: CurrentVisitor) -> Response:
+    """Delete for good what was deleted; where nothing else is left, the cookie, too."""
+    state = request.app.state
+    state.store.personal.purge(state.settings.now(), who.owner)
+    response = to(request, "/you?done=purged")
+    if not state.live.all(who.owner, 1):
+        response.delete_cookie(COOKIE)
     return response
 
 
 def show_start(
-    request: Request, owner: str, *, trouble: str = "", question: str = "", status: int = 200
+    request: Request,
+    owner: str,
+    trouble: str = "",
+    question: str = "",
+    listed: str = "",
+    *,
+    helpless: bool = False,
 ) -> Response:
-    """Return the start page, with what went wrong and what was typed, if anything."""
+    """Return the start page.
+
+    Parameters
+    ----------
+    request : Request
+    owner : str
+    trouble : str
+        What went wrong, if anything.
+    question, listed : str
+        What was typed: it is still there.
+    helpless : bool
+        Whether no model can answer the question: then the page says what can be done instead.
+    """
     store, live = request.app.state.store, request.app.state.live
     waiting = [session for session in live.all(owner, 20) if not session.finished]
     allowed = request.app.state.settings.visitors_may_make
@@ -187,37 +326,35 @@ def show_start(
         example_groups=example_groups(),
         few=FEW,
         choices=models.available() if allowed else [],
-        missing=NO_MODEL if allowed else CLOSED,
+        commands=COMMANDS if allowed else [],
+        nearest=nearest_shipped(question) if helpless else [],
         unfinished=waiting[:MOST_UNFINISHED],
         remembers=store.persons.get(owner).remember,
         others_share=store.persons.others_share(owner),
         trouble=trouble,
         question=question,
-        status_code=status,
+        listed=listed,
+        helpless=helpless,
+        lists=",".join(uploads.LISTS),
+        most_pictures=uploads.MOST_PICTURES,
+        status_code=422 if trouble else 200,
     )
 
 
 @cache
 def example_groups() -> list[dict[str, Any]]:
     """Return the shipped questions by theme; those that ask for pictures say so."""
+    groups = [(title, domains.load(name)) for name, title in EXAMPLE_DOMAINS]
     return [
-        {"title": title, "kind": _kind(name), "questions": _texts(domains.load(name))}
-        for name, title in EXAMPLE_DOMAINS
+        {"title": title, "kind": domain.kind, "questions": [q.text for q in domain.questions]}
+        for title, domain in groups
     ]
-
-
-def _kind(name: str) -> str:
-    return domains.load(name).kind
-
-
-def _texts(domain: Domain) -> list[str]:
-    return [question.text for question in domain.questions]
 
 
 def _parse_request(question: str, kind: str, model: str) -> PoolRequest:
     """Return what a person wants; a question that ships with its answers has its own kind."""
     if not question.strip():
-        raise OptionError("Type a question first, or take one of those below.")
+        raise OptionError("Type a question first, paste a list, or take one of those below.")
     text = check_question(question)
     shipped = domains.find_question(text)
     if model or shipped is None:
@@ -226,17 +363,21 @@ def _parse_request(question: str, kind: str, model: str) -> PoolRequest:
 
 
 def _check_makable(pool_request: PoolRequest, *, allowed: bool) -> None:
-    """Raise if answers would have to be made and cannot be."""
-    if pool_request.accepts_existing and domains.find_question(pool_request.question) is not None:
-        return
+    """Raise if answers cannot be made."""
     if not allowed:
         raise ModelUnavailableError(CLOSED)
     offered = models.available()
     model = pool_request.model
     if model is not None and model not in {choice.name for choice in offered}:
         raise OptionError("That model is not at hand here; choose one of those offered.")
-    named = [choice for choice in offered if model in (None, choice.name)]
+    named = [c for c in offered if (not c.too_small if model is None else c.name == model)]
     if not any(pool_request.kind in choice.makes for choice in named):
         what = "draw pictures" if pool_request.images else "write answers"
         which = "That model cannot" if model else "There is no model here that can"
-        raise ModelUnavailableError(f"{which} {what}. {NO_MODEL}")
+        raise ModelUnavailableError(f"{which} {what}.")
+
+
+def _is_phone(request: Request) -> bool:
+    """Whether a request comes from a small screen, as far as the browser says."""
+    agent = request.headers.get("user-agent", "")
+    return request.headers.get("sec-ch-ua-mobile") == "?1" or "Mobi" in agent

@@ -21,11 +21,14 @@ from useralign.errors import (
     StoreError,
     UseralignError,
 )
+from useralign.web.identity import OPENAI
 from useralign.web.rendering import page
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.requests import Request
+
+    from useralign.web.settings import Settings
 
 # The first that fits counts.
 STATUS: tuple[tuple[type[Exception], int], ...] = (
@@ -38,11 +41,15 @@ STATUS: tuple[tuple[type[Exception], int], ...] = (
     (ModelError, 502),
     (StoreError, 503),
 )
+RETRY_AFTER = "5"  # seconds, while the database is away
 # What the framework says in a word, as a sentence.
 PLAIN = {
     404: "There is nothing at this address.",
     405: "This address does not take that kind of request.",
 }
+PROGRAMS = ("/api", "/mcp", OPENAI)  # where addresses begin that are not for browsers
+# Addresses of services, and paths of at least two folders.
+_INSIDES = re.compile(r"\w+://[^\s,;)]+|(?<![\w.])[~/](?:[\w.~-]+/)+[\w.~-]*")
 _FRAMEWORKS = {"Not Found", "Method Not Allowed"}
 ADVICE = {
     403: "Go back to the page and try once more. If it happens again, allow cookies for this site.",
@@ -74,6 +81,8 @@ def respond(request: Request, error: Exception) -> Response:
     error : Exception
     """
     status, detail, headers = describe(error)
+    if isinstance(error, UseralignError):
+        detail = _sentence(for_visitors(error, request.app.state.settings))
     if status == 405:
         headers |= _allowed(request)
     if wants_page(request):
@@ -98,7 +107,10 @@ def problem(
     headers: dict[str, str] | None = None,
     extra: dict[str, Any] | None = None,
 ) -> JSONResponse:
-    """Return a problem document."""
+    """Return a problem document; in OpenAI's form where its clients call."""
+    if request.url.path.startswith(OPENAI):
+        error = {"message": detail, "type": title_of(status), "param": None, "code": None}
+        return JSONResponse({"error": error | (extra or {})}, status, headers)
     content = {
         "type": "about:blank",
         "title": title_of(status),
@@ -112,9 +124,9 @@ def problem(
 
 
 def wants_page(request: Request) -> bool:
-    """Return whether an error shall be a page: not for the API, nor for what our script fetches."""
+    """Return whether an error shall be a page: not for programs, nor for our own script."""
     path = request.url.path
-    if path == "/api" or path.startswith("/api/") or path.endswith("/state"):
+    if path.startswith(PROGRAMS) or path.endswith("/state"):
         return False
     return "application/json" not in request.headers.get("accept", "")
 
@@ -129,7 +141,8 @@ def describe(error: Exception) -> tuple[int, str, dict[str, str]]:
         return 422, _wrong_fields(error), {}
     for kind, status in STATUS:
         if isinstance(error, kind):
-            return status, _sentence(str(error)), {}
+            headers = {"Retry-After": RETRY_AFTER} if kind is StoreError else {}
+            return status, _sentence(str(error)), headers
     return 500, "Something went wrong on this server.", {}
 
 
@@ -147,6 +160,14 @@ def title_of(status: int) -> str:
         return HTTPStatus(status).phrase
     except ValueError:
         return "Error"
+
+
+def for_visitors(error: Exception, settings: Settings) -> str:
+    """Return the text of an error; to strangers without the paths and addresses in it."""
+    text = str(error)
+    if settings.loopback or not isinstance(error, ModelError | StoreError):
+        return text
+    return _INSIDES.sub("...", text)
 
 
 def _sentence(text: str) -> str:

@@ -12,7 +12,10 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
+
+from useralign.web import logs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("useralign.web")
 
+UPLOADS = "/ask"  # where files may be sent to
+SHARED = ("/api/", "/media/", "/user-align.js")  # what pages of allowed sites may ask for
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
@@ -70,7 +75,13 @@ def is_same_origin(request: Request) -> bool:
 
 def too_large(largest: int) -> HTTPException:
     """Return the error for a body that is too large."""
-    return HTTPException(413, f"That is too large: at most {largest} bytes are taken at once.")
+    return HTTPException(
+        413, f"That is too large: at most {largest // 2**20} MB are taken at once."
+    )
+
+
+class BrokenReplyError(Exception):
+    """A reply failed after it had begun: the connection is closed."""
 
 
 class Guard:
@@ -91,6 +102,14 @@ class Guard:
         self, app: ASGIApp, settings: Settings, respond: Callable[[Request, Exception], Response]
     ) -> None:
         self._app = app
+        # No credentials: neither cookies nor what a browser remembers of a site come along.
+        self._shared: ASGIApp = CORSMiddleware(
+            app,
+            settings.origins,
+            ("GET", "POST", "DELETE"),
+            ("Authorization", "Content-Type"),
+            expose_headers=("Retry-After",),
+        )
         self._settings = settings
         self._respond = respond
 
@@ -112,14 +131,16 @@ class Guard:
 
         try:
             self._check(request)
-            await self._app(scope, _measured(receive, self._settings.largest_body), answer)
+            shared = self._settings.origins and request.url.path.startswith(SHARED)
+            app = self._shared if shared else self._app
+            await app(scope, _measured(receive, self._largest(request)), answer)
         except ClientDisconnect:
             return  # nobody is there to be answered
-        except Exception as error:
-            if begun:
-                raise
+        except Exception as error:  # noqa: BLE001 - whatever it was, somebody waits for a reply
             if not isinstance(error, HTTPException):
-                _log.exception("%s %s", scope["method"], request.url.path)
+                _log.error("%s %s: %s", scope["method"], _template(scope), logs.brief(error))
+            if begun:  # the client sees a reply that is not whole
+                raise BrokenReplyError from None
             await self._respond(request, error)(scope, receive, answer)
 
     def _see_through_proxy(self, scope: Scope) -> None:
@@ -140,13 +161,24 @@ class Guard:
             )
         if "\x00" in request.scope["path"]:  # no database takes it
             raise HTTPException(404, "There is no such page.")
-        if request.method not in SAFE_METHODS and not is_same_origin(request):
+        allowed = request.method in SAFE_METHODS or is_same_origin(request)
+        if not allowed and not self._is_shared(request):
             raise HTTPException(
                 403, "This request came from another site. Open the page here and try again."
             )
-        length = request.headers.get("content-length", "0")
-        if length.isdigit() and int(length) > self._settings.largest_body:
-            raise too_large(self._settings.largest_body)
+        length, largest = request.headers.get("content-length", "0"), self._largest(request)
+        if length.isdigit() and int(length) > largest:
+            raise too_large(largest)
+
+    def _is_shared(self, request: Request) -> bool:
+        """Return whether a page of an allowed site asks for what it may; it still needs a token."""
+        origin = request.headers.get("origin")
+        return origin in self._settings.origins and request.url.path.startswith("/api/")
+
+    def _largest(self, request: Request) -> int:
+        """Return how many bytes a request may have: more where people bring their own files."""
+        uploading = request.url.path == UPLOADS and request.method == "POST"
+        return self._settings.largest_upload if uploading else self._settings.largest_body
 
 
 def _measured(receive: Receive, largest: int) -> Receive:
@@ -172,6 +204,11 @@ def _complete(headers: MutableHeaders) -> None:
     if not own_policy:
         headers["content-security-policy"] = policy()
         headers["x-frame-options"] = "DENY"
+
+
+def _template(scope: Scope) -> str:
+    """Return the address of a request as its route has it: without tokens and names."""
+    return str(getattr(scope.get("route"), "path", "an address that has no route"))
 
 
 def _hostname(host: str) -> str | None:

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-import json
+import logging.config
+import multiprocessing
+import multiprocessing.connection
 import os
+import secrets
+import signal
 import socket
+import sys
 import threading
-from dataclasses import asdict, dataclass
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
+from threadpoolctl import threadpool_limits
 
-from useralign.errors import OptionError
+from useralign.errors import OptionError, UseralignError
 from useralign.models import embedder_for
 from useralign.store import open_store
+from useralign.store.database import default_url
+from useralign.web import logs
 from useralign.web.app import create_app
-from useralign.web.settings import Settings, is_loopback, no_secret
+from useralign.web.connections import BoundedProtocol
+from useralign.web.settings import LOCAL_NAMES, Settings, is_loopback, no_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from multiprocessing.context import SpawnProcess
 
-    from fastapi import FastAPI
-
-_SERVING = "useralign_serving"  # no setting, but how worker processes learn what to serve
 _QUEUE = 1024
+SWITCH = 0.001  # seconds after which a thread that computes lets another go on
 _HOW: dict[str, Any] = {
+    "http": BoundedProtocol,
+    "ws": "none",
+    "log_config": logs.CONFIGURATION,
     "access_log": False,  # it would hold network addresses; no line of ours does
     "log_level": "warning",
     "proxy_headers": False,
@@ -53,16 +66,25 @@ class Serving:
         Names under which the server may be addressed.
     making : bool, optional
         Whether visitors may have a model make answers.
+    upstream : str, optional
+        The model behind `/v1`.
+    origins : tuple of str
+        Other sites whose pages may hold sessions.
+    signing : str
+        What tokens are signed with where there is no secret.
     """
 
     host: str = "127.0.0.1"
     port: int = 8000
-    database: str | None = None
-    secret: str | None = None
+    database: str | None = field(default=None, repr=False)
+    secret: str | None = field(default=None, repr=False)
     workers: int = 1
     behind_proxy: bool = False
     hosts: tuple[str, ...] = ()
     making: bool | None = None
+    upstream: str | None = None
+    origins: tuple[str, ...] = ()
+    signing: str = field(default_factory=secrets.token_urlsafe, repr=False, compare=False)
 
     def settings(self) -> Settings:
         """Return the application's settings.
@@ -72,10 +94,15 @@ class Serving:
         OptionError
             If it would listen beyond this machine without a secret.
         """
-        # Behind a proxy strangers come in by the loopback interface.
-        loopback = is_loopback(self.host) and not self.behind_proxy
+        # Behind a proxy, and under another name, strangers come in by the loopback interface.
+        names = sorted(set(self.hosts) - LOCAL_NAMES)
+        loopback = is_loopback(self.host) and not self.behind_proxy and not names
         if not loopback and self.secret is None:
-            where = "for a proxy" if self.behind_proxy else f"at {self.host}, beyond this machine,"
+            where = f"at {self.host}, beyond this machine,"
+            if names:
+                where = f"under the name {names[0]}"
+            if self.behind_proxy:
+                where = "for a proxy"
             raise OptionError(no_secret(where))
         return Settings(
             secret=self.secret,
@@ -83,6 +110,10 @@ class Serving:
             trust_proxy=self.behind_proxy,
             hosts=frozenset(self.hosts),
             making=self.making,
+            upstream=self.upstream,
+            workers=self.workers,
+            origins=frozenset(self.origins),
+            signing=self.secret or self.signing,
         )
 
 
@@ -105,22 +136,62 @@ def serve(serving: Serving, ready: Callable[[str], None]) -> None:
             _warm()
             _Server(uvicorn.Config(app, **_HOW), lambda: ready(address)).run([listening])
         else:
-            os.environ[_SERVING] = json.dumps(asdict(serving))
             listening.listen(_QUEUE)  # who comes before the workers are up waits for them
             ready(address)
-            how = _HOW | {"fd": listening.fileno(), "workers": serving.workers}
-            uvicorn.run("useralign.web.serving:application", factory=True, **how)
+            _serve_by_workers(serving, listening)
     finally:
         store.close()
         listening.close()
 
 
-def application() -> FastAPI:
-    """Build the application of a worker process."""
-    values = json.loads(os.environ[_SERVING])
-    serving = Serving(**values | {"hosts": tuple(values["hosts"])})
+def _serve_by_workers(serving: Serving, listening: socket.socket) -> None:
+    """Serve by several processes, and replace those that end.
+
+    They are told what to serve by a pipe: the environment of a process can be read by others, and
+    whatever it starts gets it.
+    """
+    serving = replace(serving, database=serving.database or default_url())
+    for name in ("USERALIGN_SECRET", "USERALIGN_DATABASE"):
+        os.environ.pop(name, None)
+    context = multiprocessing.get_context("spawn")
+    workers: list[SpawnProcess] = []
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        while True:
+            workers = [worker for worker in workers if worker.is_alive()]
+            for _ in range(serving.workers - len(workers)):
+                workers.append(context.Process(target=_work, args=(serving, listening)))
+                workers[-1].start()
+            multiprocessing.connection.wait([worker.sentinel for worker in workers])
+            time.sleep(1.0)  # one that cannot start must not keep the machine busy
+    finally:
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            worker.join(2 * _HOW["timeout_graceful_shutdown"])
+            worker.kill()
+
+
+def _work(serving: Serving, listening: socket.socket) -> None:
+    """Serve in a worker process, until told to stop or left alone."""
+    logging.config.dictConfig(logs.CONFIGURATION)
+    try:
+        app = create_app(open_store(serving.database), serving.settings())
+    except UseralignError as error:
+        logging.getLogger("useralign.web").warning("a worker cannot start: %s", logs.brief(error))
+        sys.exit(1)
     _warm()
-    return create_app(open_store(serving.database), serving.settings())
+    server = uvicorn.Server(uvicorn.Config(app, **_HOW))
+    threading.Thread(target=_end_with_parent, args=(server,), daemon=True).start()
+    with suppress(KeyboardInterrupt):
+        server.run([listening])
+
+
+def _end_with_parent(server: uvicorn.Server) -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        server.should_exit = True
 
 
 class _Server(uvicorn.Server):
@@ -159,9 +230,17 @@ def _address(host: str, port: int) -> str:
 
 
 def _warm() -> None:
-    """Load what the first question needs while the person is still typing it."""
+    """Load what the first question needs while the person is still typing it.
+
+    From here on a computation has one thread: matrices are small, so that more of them cost twice
+    the processor time and gain nothing, and the other cores are other people's.
+    """
+    threadpool_limits(1)
+    sys.setswitchinterval(SWITCH)
     threading.Thread(target=_load_embedder, name="warm", daemon=True).start()
 
 
 def _load_embedder() -> None:
+    import scipy.special  # noqa: F401, PLC0415 - takes a moment, and the first screen needs it
+
     embedder_for(None, "text").embed_texts(["warm"])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+import secrets
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from useralign.errors import OptionError
 from useralign.pooling import load_generator
@@ -35,6 +37,10 @@ class Settings:
     hosts : frozenset of str
         The names under which the server may be addressed, besides those of this machine; none
         given: any, beyond loopback.
+    origins : frozenset of str
+        Other sites whose pages may hold sessions by tokens, such as `https://app.example`.
+    signing : str
+        What tokens are signed with; all processes that share a database must have the same.
     trust_proxy : bool
         Believe the X-Forwarded-Proto, -Host and -For of a proxy in front.
     making : bool, optional
@@ -42,36 +48,53 @@ class Settings:
         when not given. API keys always may.
     generator : callable
         Returns the generator of a name.
+    upstream : str, optional
+        The name of the one behind `/v1`; the best that is available when not given.
+    workers : int
+        How many processes serve the same address.
     now : callable
         Returns the time, in seconds since 1970.
-    largest_body : int
-        Bytes of a request.
+    largest_body, largest_upload : int
+        Bytes of a request, and of one with files.
     answers_per_minute, answers_at_once : float, int
         How fast one person may answer, in the long run and in a burst.
+    views_per_minute : float
+        How many pages of sessions one person may look at.
     asks_per_hour : float
         How many questions one visitor may put.
     tries_per_minute : float
         How many wrong keys or passwords one visitor may try.
+    limit_participants : bool
+        Whether a study limits who begins from one network address; not where all come from one.
     """
 
     secret: str | None = field(default=None, repr=False)
     loopback: bool = True
     hosts: frozenset[str] = frozenset()
+    origins: frozenset[str] = frozenset()
+    signing: str = field(default_factory=secrets.token_urlsafe, repr=False, compare=False)
     trust_proxy: bool = False
     making: bool | None = None
     generator: Callable[[str | None], Generator] = load_generator
+    upstream: str | None = None
+    workers: int = 1
     now: Callable[[], float] = time.time
     largest_body: int = 4 * 1024 * 1024
+    largest_upload: int = 40 * 1024 * 1024
     answers_per_minute: float = 240.0
     answers_at_once: int = 120
+    views_per_minute: float = 300.0
     asks_per_hour: float = 240.0
     tries_per_minute: float = 10.0
+    limit_participants: bool = True
 
     def __post_init__(self) -> None:
         if self.secret is not None:
             check_secret(self.secret)
         if not self.loopback and self.secret is None:
             raise OptionError(no_secret("beyond this machine"))
+        for origin in self.origins:
+            check_origin(origin)
 
     @property
     def visitors_may_make(self) -> bool:
@@ -92,6 +115,22 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def check_origin(origin: str) -> None:
+    """Raise `OptionError` unless it is the origin of one site, as browsers write it."""
+    try:
+        parts = urlsplit(origin)
+        written = f"{parts.scheme}://{parts.netloc.lower()}"
+        usual = {"http": 80, "https": 443}[parts.scheme]
+        if origin == written and parts.hostname and parts.port != usual and "*" not in origin:
+            return
+    except (KeyError, ValueError):
+        pass
+    raise OptionError(
+        f"{origin!r} is not the origin of a site; expected a scheme and a host as browsers write "
+        "them, such as https://app.example or http://localhost:3000, without a path"
+    )
 
 
 def check_secret(secret: str) -> None:

@@ -6,6 +6,7 @@ may share the socket.
 
 from __future__ import annotations
 
+import math
 import socket
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from useralign.web.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_UNLIMITED = 1e9  # all simulated people come from one network address
+_UNLIMITED = math.inf  # all simulated people come from one network address
 
 
 @contextmanager
@@ -54,7 +55,9 @@ def main(database: str, number: str) -> None:
     from useralign.web.app import create_app  # noqa: PLC0415
 
     store = open_store(database)
-    settings = Settings(asks_per_hour=_UNLIMITED, answers_per_minute=_UNLIMITED)
+    settings = Settings(
+        asks_per_hour=_UNLIMITED, answers_per_minute=_UNLIMITED, limit_participants=False
+    )
     config = uvicorn.Config(
         create_app(store, settings), fd=int(number), log_level="warning", access_log=False
     )

@@ -2,72 +2,115 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from useralign.memory.from_store import memory_for
+from useralign.presets import few
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from useralign.methods.frugal.prior import Prior
     from useralign.pool import Pool
     from useralign.store import Interactions, Screen, Store, StoredSession
 
-CERTAIN, QUICK = "useralign", "frugal"  # the methods that the page offers; see start.html
+FEW, CERTAIN, QUICK = "few", "useralign", "frugal"  # a preset and two methods; see start.html
+PATIENCE = 0.5  # seconds that a person waits for what is learnt from others
+ON_A_PHONE = 6  # pictures at most
+_PAGE = ("method", "shown", "budget", "rank", "fresh", "phone", "options")
 
 
-def usual_method(store: Store, owner: str) -> str:
-    """Return the method to use when none is chosen: who is remembered gets the one that can."""
-    return QUICK if store.persons.get(owner).remember else CERTAIN
+def settings_for(
+    store: Store, pool: Pool, owner: str, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the settings of a session, as `Interactions.create` takes them.
+
+    Parameters
+    ----------
+    store : Store
+    pool : Pool
+    owner : str
+    options : mapping
+        Plain data: arguments of `Session`, the method's own under `"options"`; `"rank"`, to put
+        all that are shown in order; `"fresh"`, to start from nothing; `"phone"`, for a small
+        screen. With the method `few` what is not given, or None, is as the preset has it. What is
+        known of the person is looked up now, so that what they allow now counts.
+    """
+    settings = {key: value for key, value in options.items() if key not in _PAGE}
+    own = {key: value for key, value in options.get("options", {}).items() if key != "prior"}
+    page: dict[str, Any] = {"fresh": bool(options.get("fresh"))}
+    if options["method"] == FEW:
+        preset = few(pool)
+        settings |= {key: preset.pop(key) for key in ("method", "budget", "per_screen")}
+        own = preset | own
+        page["preset"] = FEW
+        if options.get("phone"):
+            settings["per_screen"] = min(settings["per_screen"], ON_A_PHONE)
+    else:
+        settings |= {"method": options["method"], "per_screen": 2, "budget": None}
+    given = {"per_screen": options.get("shown"), "budget": options.get("budget")}
+    settings |= {key: value for key, value in given.items() if value is not None}
+    page["rank"] = bool(options.get("rank")) and settings["per_screen"] > 2
+    if settings["method"] == QUICK and not page["fresh"]:
+        own["prior"], page["known"] = _prior(store, owner, pool)
+    return settings | {"options": own, "page": page}
 
 
 def begin(
     store: Store, live: Interactions, pool_id: str, owner: str, options: Mapping[str, Any]
 ) -> Screen:
-    """Begin a session and return its first screen.
-
-    Parameters
-    ----------
-    store : Store
-    live : Interactions
-    pool_id, owner : str
-    options : mapping
-        Plain data: arguments of `Session`, the method's own under `"options"`; `"rank"`, to put
-        all that are shown in order; `"fresh"`, to start from nothing. What is known of the person
-        is looked up now, so that what they allow now counts.
-    """
-    settings = {key: value for key, value in options.items() if key not in ("rank", "fresh")}
-    rank = bool(options.get("rank")) and options.get("shown", 2) > 2
-    page: dict[str, Any] = {"rank": rank, "fresh": bool(options.get("fresh"))}
-    if options["method"] == QUICK:
-        own = {key: value for key, value in options.get("options", {}).items() if key != "prior"}
-        if not page["fresh"]:
-            pool = store.pools.get(pool_id, owner)
-            own["prior"], page["known"] = _prior(store, owner, pool)
-        settings["options"] = own
-    return live.create(pool_id, owner, settings | {"page": page})
+    """Begin a session over a stored pool and return its first screen; see `settings_for`."""
+    pool = store.pools.get(pool_id, owner)
+    return live.create(pool_id, owner, settings_for(store, pool, owner, options))
 
 
 def options_of(stored: StoredSession) -> dict[str, Any]:
     """Return the options for a session like an earlier one, with another seed."""
-    session = stored.session
-    return {
-        "method": session.method.name,
-        "options": session.method.options(),
-        "epsilon": session.epsilon,
-        "budget": session.budget,
-        "shown": session.per_screen,
+    first = stored.session.to_dict()  # as it began, whatever was asked for since
+    shown = first.get("shown", 2)
+    page = {key: stored.page.get(key, False) for key in ("rank", "fresh")}
+    if stored.page.get("preset") == FEW:
+        return page | {"method": FEW, "shown": shown, "seed": None}
+    return page | {
+        "method": first["method"],
+        "options": first["options"],
+        "epsilon": first["epsilon"],
+        "budget": first["budget"],
+        "shown": shown,
         "seed": None,
-        "rank": stored.page.get("rank", False),
-        "fresh": stored.page.get("fresh", False),
     }
+
+
+def options_for(stored: StoredSession, pool: Pool) -> dict[str, Any]:
+    """Return the options of a session's method that are others when its pool has grown.
+
+    The preset's count of the best depends on how many there are; and what others like says nothing
+    of candidates that they never saw.
+
+    Parameters
+    ----------
+    stored : StoredSession
+    pool : Pool
+        The larger one.
+    """
+    session = stored.session
+    options: dict[str, Any] = {}
+    if stored.page.get("preset") == FEW and session.method.name == QUICK:
+        options["top"] = few(pool)["top"]
+    prior = session.method.options().get("prior")
+    if isinstance(prior, Mapping) and (popularity := prior.get("popularity")):
+        usual = sum(popularity) / len(popularity)
+        more = [usual] * (len(pool) - len(popularity))
+        options["prior"] = {**prior, "popularity": [*popularity, *more]}
+    return options
 
 
 def _prior(store: Store, owner: str, pool: Pool) -> tuple[Prior | None, str]:
     """Return what is to be expected of someone, and whose answers that rests on."""
-    prior = memory_for(store, owner, pool)
+    prior = memory_for(store, owner, pool, patience=PATIENCE)
     if prior is None:
         return None, ""
+    if not store.persons.others_share(owner):
+        return prior, "you"
     own = memory_for(store, owner, pool, others=False)
     if own is None:
         return prior, "others"

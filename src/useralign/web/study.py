@@ -1,13 +1,16 @@
 """The pages of a study. A participant has one address, which shows where they are.
 
-No cookie is needed: the address holds an unguessable token, so that the pages also work in the
-frame of a crowd service. Nothing on them differs between methods but the options themselves.
+The address holds an unguessable token, so that the pages work without a cookie, in the frame of a
+platform. Only whoever comes back by way of the first page needs the cookie of the browser in which
+they began: a platform's id in the address opens nothing. Nothing on the pages differs between
+methods but the options themselves.
 """
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Form, Request, Response
 from pydantic import BaseModel, Field
@@ -17,13 +20,17 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from useralign.errors import ConflictError, InputError, UseralignError
 from useralign.store import digest
 from useralign.study import ParticipantFlow, Study
-from useralign.study.design import MTURK_HOSTS
-from useralign.study.flow import DONE, QUERY
-from useralign.study.recruiting import MTURK, Arrival, arrive, keyed_token, submit_address
+from useralign.study.design import QUERY, split_stage
+from useralign.study.flags import LEFT
+from useralign.study.flow import MILLISECONDS, PageForm
+from useralign.study.pages import DECLINED, QUOTA_FULL, RETURNED, WITHDRAWN, in_language
+from useralign.study.recruiting import Arrival, arrive, completion
+from useralign.study.recruitment import MTURK_HOSTS
+from useralign.study.wording import choose_language
 from useralign.web import form_answers
-from useralign.web.identity import visitor
+from useralign.web.identity import set_cookie, visitor
 from useralign.web.problems import describe
-from useralign.web.rendering import environment, keep_visitor
+from useralign.web.rendering import environment
 from useralign.web.security import policy
 
 if TYPE_CHECKING:
@@ -33,7 +40,8 @@ if TYPE_CHECKING:
     from useralign.study.flow import View
 
 router = APIRouter(prefix="/study", include_in_schema=False)
-MOVED = "You had answered that one already. Your first answer counts; here is where you are now."
+_SCREEN = re.compile(r"\d{1,5}x\d{1,5} \d{1,5}x\d{1,5} \d(\.\d{1,20})?")
+_SHARE = 4  # one in so many may begin from one network address, unless the study says otherwise
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 # Who shows a task in a frame: the pages of workers, and of requesters who look at it.
 _FRAMES = {
@@ -43,12 +51,14 @@ _FRAMES = {
 
 
 class AnswerForm(BaseModel):
-    """The form of a participant's page."""
+    """The form of a participant's page, whatever else it has."""
 
-    stage: Annotated[str, Field(max_length=20)]
+    stage: Annotated[str, Field(max_length=20)] = ""
     step: Annotated[int, Field(ge=0, le=10_000)] = 0
-    response: Annotated[int | None, Field(ge=0, le=1)] = None
+    response: Annotated[int | None, Field(ge=0, le=8)] = None
     milliseconds: Annotated[str, Field(max_length=20)] = ""
+    left: Annotated[int, Field(ge=0, le=10_000)] = 0
+    leave: Annotated[str, Field(max_length=20)] = ""
 
 
 def _flow_of(request: Request) -> ParticipantFlow:
@@ -60,78 +70,163 @@ def _flow_of(request: Request) -> ParticipantFlow:
     return flow
 
 
-async def _fields(request: Request) -> dict[str, str]:
-    """Return the fields of a form, whatever they are called."""
-    return {key: str(value) for key, value in (await request.form()).items()}
+async def _fields(request: Request) -> dict[str, list[str]]:
+    """Return the fields of a form, whatever they are called, each with all its values."""
+    form = await request.form()
+    return {key: [str(value) for value in form.getlist(key)] for key in form}
 
 
 Flow = Annotated[ParticipantFlow, Depends(_flow_of)]
-Fields = Annotated[dict[str, str], Depends(_fields)]
+Fields = Annotated[dict[str, list[str]], Depends(_fields)]
 
 
 @router.get("/{slug}")
 def landing(request: Request, flow: Flow, slug: str) -> Response:
     """Show what the study is about and ask for consent; nothing is recorded here."""
+    study = None
     try:
         study = flow.studies.get(slug)
-        arrival = arrive(study, request.query_params)
+        arrival = arrive(study, request.query_params, request.url.hostname or "")
+        token = "" if arrival.preview else arrival.token(study, visitor(request).token) or ""
+        returning = not arrival.preview and flow.has_place(study, arrival, token)
     except UseralignError as error:
-        return _problem(request, error)
-    token = _token_for(request, study, arrival)
-    returning = not arrival.preview and flow.has_place(study, arrival, token)
+        return _problem(request, error, study)
+    if not (study.open or returning or arrival.preview):
+        language = _language(request, study, request.query_params.get("lang", ""))
+        return _unrecorded(request, study, arrival, study.state, language=language)
     values = {"arrival": arrival, "token": token, "returning": returning}
     return _first_page(request, study, arrival, values)
 
 
 @router.post("/{slug}")
-def consent(request: Request, flow: Flow, slug: str, form: Fields) -> Response:
+def consent(request: Request, flow: Flow, slug: str, fields: Fields) -> Response:
     """Give a place to someone who agrees, and send them to their page."""
+    form = {key: values[-1] for key, values in fields.items()}
+    study = None
     try:
         study = flow.studies.get(slug)
-        arrival = arrive(study, form)
+        arrival = arrive(study, form, request.url.hostname or "")
         token = _token_in(form, arrival)
-        if form.get("agree") != "yes" and not flow.has_place(study, arrival, token):
+        language = _language(request, study, form.get("lang", ""))
+        present = flow.has_place(study, arrival, token)
+        if form.get("decline") and not present:
+            return _unrecorded(request, study, arrival, f"end_{DECLINED}", language=language)
+        if form.get("agree") != "yes" and not present:
             values = {"arrival": arrival, "token": token, "returning": False, "unticked": True}
             return _first_page(request, study, arrival, values, status=422)
-        if arrival.worker is None and not flow.has_place(study, arrival, token):
-            request.app.state.limits.asks.take(request.app.state.limits.visitor(request))
-        entered = flow.enter(study, arrival, token)
+        if not (present or arrival.proven):
+            _take_newcomer(request, study)
+        about = _client(request, form)
+        entered = flow.enter(study, arrival, token, language=language, client=about)
     except (UseralignError, HTTPException) as error:
-        return _problem(request, error)
+        return _problem(request, error, study)
     if entered is None:
-        later = study.open and not flow.is_complete(study)
-        return _page(request, study, "study/full.html", {"later": later}, status=503)
+        end = study.state
+        if study.open:
+            end = "complete" if flow.is_complete(study) else "full"
+        return _unrecorded(request, study, arrival, end, language=language, status=503)
     return RedirectResponse(f"/study/{slug}/{entered[0]}", 303)
 
 
+def _take_newcomer(request: Request, study: Study) -> None:
+    """Count a new participant whom nothing proves to be somebody else than the last one.
+
+    Raises
+    ------
+    HTTPException
+        429, if one more from the same network address would be too many.
+    """
+    limits, design = request.app.state.limits, study.design
+    where = limits.visitor(request)
+    limits.asks.take(where)
+    most = design.recruitment.per_address
+    if most is None:
+        most = max(2, design.wanted // _SHARE)
+    if most and request.app.state.settings.limit_participants:
+        limits.newcomers(study.slug, most, design.window).take(where)
+
+
 @router.get("/{slug}/{token}")
-def show(request: Request, flow: Flow, slug: str, token: str) -> Response:
-    """Show where a participant is: the same at every reload."""
+def show(request: Request, flow: Flow, slug: str, token: str, leave: str = "") -> Response:
+    """Show where a participant is: the same at every reload; or ask whether they want to stop."""
     try:
-        return _view(request, flow.look(slug, token))
+        view = flow.look(slug, token)
     except UseralignError as error:
-        return _problem(request, error)
+        return _problem(request, error, _study_of(flow, slug))
+    if leave and view.study.design.withdraw and view.participant.outcome is None:
+        return _page(request, view.study, "study/leave.html", {}, language=view.language)
+    return show_view(request, flow, view)
 
 
 @router.post("/{slug}/{token}")
 def answer(
-    request: Request, flow: Flow, slug: str, token: str, form: Annotated[AnswerForm, Form()]
+    request: Request,
+    flow: Flow,
+    slug: str,
+    token: str,
+    *,
+    form: Annotated[AnswerForm, Form()],
+    fields: Fields,
 ) -> Response:
     """Take what was done on a page, and go on; the same again changes nothing."""
     try:
         request.app.state.limits.answers.take(digest(token))
-        if form.stage == QUERY:
-            flow.begin(slug, token)
-        elif form.response is not None:
-            time = form_answers.milliseconds(form.milliseconds)
-            flow.answer(slug, token, form.stage, form.step, form.response, milliseconds=time)
+        problems = _take(flow, slug, token, form, fields)
     except ConflictError:
-        return _view(request, flow.look(slug, token), note=MOVED, status=409)
+        view = flow.look(slug, token)
+        note = "" if view.participant.outcome is not None else view.words("moved")
+        return show_view(request, flow, view, note=note, status=409)
     except (UseralignError, HTTPException) as error:
-        return _problem(request, error)
+        return _problem(request, error, _study_of(flow, slug))
+    if problems:
+        view = flow.look(slug, token)
+        return show_view(request, flow, view, status=422, problems=problems, sent=fields)
     if request.headers.get("sec-fetch-dest") == "empty":  # our script: saves it one request
         return show(request, flow, slug, token)
     return RedirectResponse(f"/study/{slug}/{token}", 303)
+
+
+def _take(
+    flow: ParticipantFlow, slug: str, token: str, form: AnswerForm, fields: dict[str, list[str]]
+) -> dict[str, str]:
+    """Hand what was sent to the flow; return what is wrong with it, by field."""
+    time = form_answers.milliseconds(form.milliseconds)
+    name = split_stage(form.stage)[0]
+    if form.leave in (RETURNED, WITHDRAWN):
+        flow.leave(slug, token, form.leave)
+    elif name == QUERY:
+        flow.begin(slug, token, form.stage)
+    elif form.response is not None:
+        flow.answer(slug, token, form.stage, form.step, form.response, milliseconds=time)
+        if form.left:
+            flow.note_left(slug, token, form.stage, form.left)
+    elif flow.studies.get(slug).design.page(name) is not None:
+        client = {LEFT: str(form.left)} | ({} if time is None else {MILLISECONDS: str(time)})
+        return flow.submit(slug, token, form.stage, form.step, PageForm(fields, client))
+    return {}
+
+
+def _client(request: Request, form: Mapping[str, str]) -> dict[str, str]:
+    """Return what is kept of a browser: its class of device, and its screen and window."""
+    agent = request.headers.get("user-agent", "").lower()
+    phone = "mobi" in agent
+    tablet = "ipad" in agent or "tablet" in agent or ("android" in agent and not phone)
+    device = "tablet" if tablet else "phone" if phone else "desktop"
+    screen = form.get("screen", "")
+    return {"device": device} | ({"screen": screen} if _SCREEN.fullmatch(screen) else {})
+
+
+def _language(request: Request, study: Study, wanted: str) -> str:
+    accepted = request.headers.get("accept-language", "")
+    return choose_language(study.design.languages, wanted, accepted)
+
+
+def _study_of(flow: ParticipantFlow, slug: str) -> Study | None:
+    """Return the study of an address that has gone wrong, if there is one."""
+    try:
+        return flow.studies.get(slug)
+    except UseralignError:
+        return None
 
 
 def _token_in(form: Mapping[str, str], arrival: Arrival) -> str:
@@ -144,37 +239,82 @@ def _token_in(form: Mapping[str, str], arrival: Arrival) -> str:
     return token
 
 
-def _token_for(request: Request, study: Study, arrival: Arrival) -> str:
-    """Return the token to come in with: a worker's own, or one that follows from the cookie."""
-    if arrival.preview:
-        return ""
-    return arrival.token(study) or keyed_token(study, f"visitor {visitor(request).token}")
-
-
 def _first_page(
     request: Request, study: Study, arrival: Arrival, values: dict[str, Any], status: int = 200
 ) -> Response:
-    response = _page(request, study, "study/landing.html", {"unticked": False} | values, status)
-    # An open link is held by the cookie; a worker or an invitation needs none.
-    return keep_visitor(request, response) if arrival.worker is None else response
+    language = _language(request, study, request.query_params.get("lang", ""))
+    links = {
+        code: urlencode({**request.query_params, "lang": code}) for code in study.design.languages
+    }
+    values = {"unticked": False, "queries": links} | values
+    response = _page(request, study, "study/landing.html", values, language=language, status=status)
+    who = visitor(request)
+    if who.fresh and not (arrival.proven or arrival.preview):  # who comes back must hold it
+        set_cookie(request, response, who.token, framed=study.design.recruitment.mturk != "off")
+    return response
 
 
-def _view(request: Request, view: View, note: str = "", status: int = 200) -> Response:
-    template = {QUERY: "study/query.html", DONE: "study/done.html"}
+def _unrecorded(
+    request: Request, study: Study, arrival: Arrival, end: str, *, language: str, status: int = 200
+) -> Response:
+    """Answer somebody who takes no part; `end` is how the texts that say why begin."""
+    outcome = DECLINED if end == f"end_{DECLINED}" else QUOTA_FULL
+    back = completion(study, arrival.source, arrival.details, outcome)
+    values = {"end": end, "completion": back}
+    return _page(request, study, "study/full.html", values, language=language, status=status)
+
+
+def show_view(
+    request: Request,
+    flow: ParticipantFlow,
+    view: View,
+    *,
+    note: str = "",
+    status: int = 200,
+    problems: Mapping[str, str] | None = None,
+    sent: Mapping[str, list[str]] | None = None,
+) -> Response:
+    """Show what a participant sees."""
     values: dict[str, Any] = {"view": view, "note": note}
-    if view.stage == DONE and view.participant.source == MTURK:
-        values["submit_to"] = submit_address(view.study, view.participant.recruitment)
-    name = template.get(view.stage, "study/compare.html")
-    return _page(request, view.study, name, values, status)
+    if view.participant.outcome is not None:
+        name = "study/done.html"
+        values["outcome"] = view.participant.outcome
+        values["completion"] = flow.completion(view.study, view.participant)
+    elif view.page is not None:
+        name = "study/page.html"
+        wrong = dict.fromkeys(view.wrong, "wrong")
+        values |= {"problems": problems or wrong, "sent": sent or {}}
+    else:
+        name = "study/query.html" if view.stage == QUERY else "study/compare.html"
+    return _page(request, view.study, name, values, language=view.language, status=status)
 
 
 def _page(
-    request: Request, study: Study, template: str, values: Mapping[str, Any], status: int = 200
+    request: Request,
+    study: Study,
+    template: str,
+    values: Mapping[str, Any],
+    *,
+    language: str,
+    status: int = 200,
 ) -> Response:
-    common = {"path": request.url.path, "study": study, "design": study.design, "MTURK": MTURK}
+    design = study.design
+    common = {
+        "path": request.url.path,
+        "study": study,
+        "design": design,
+        "lang": language,
+        "w": design.words_in(language),
+        "local": lambda text: in_language(text, language),
+        "evaluated": any(entry.checkpoints for entry in design.domains),
+    }
     text = environment().get_template(template).render({**common, **values})
-    response = HTMLResponse(text, status)
-    if framed := _framed_policy(study.design):
+    return _in_frame(HTMLResponse(text, status), study)
+
+
+def _in_frame(response: Response, study: Study | None) -> Response:
+    """Let Mechanical Turk show a page in its frame, where the study is there."""
+    if study is not None and (framed := _framed_policy(study.design)):
         response.headers["content-security-policy"] = framed
     return response
 
@@ -189,11 +329,14 @@ def _framed_policy(design: Design) -> str | None:
     return whole.replace("form-action 'self'", f"form-action 'self' https://{MTURK_HOSTS[mode]}")
 
 
-def _problem(request: Request, error: Exception) -> Response:
+def _problem(request: Request, error: Exception, study: Study | None = None) -> Response:
     """Answer an error with a page of the study's kind, which leads nowhere else."""
     status, detail, headers = describe(error)
     if status == 404:
         detail = "There is no such page in this study. Open the link that you were given."
-    values = {"path": request.url.path, "status": status, "detail": detail}
+    contact = ""
+    if study is not None:
+        contact = in_language(study.design.contact, _language(request, study, ""))
+    values = {"path": request.url.path, "status": status, "detail": detail, "contact": contact}
     text = environment().get_template("study/problem.html").render(values)
-    return HTMLResponse(text, status, headers)
+    return _in_frame(HTMLResponse(text, status, headers), study)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from useralign.answers import losers_to
+from useralign.memory import saved_screens
 
 if TYPE_CHECKING:
     from useralign.session import Session
@@ -13,12 +13,15 @@ if TYPE_CHECKING:
 
 REASONS = {
     "bound": "No other answer here can suit you better, by what you told us.",
-    "confident": "That is as sure as it needs to be.",
-    "budget": "That was the number of questions you allowed.",
+    "confident": "",
+    "budget": "",
     "limit": "That was the largest number of questions.",
     "exhausted": "There is nothing left worth asking.",
-    "stopped": "You found it good enough.",
+    "stopped": "",
+    "chosen": "",
 }
+EQUAL = "These are equally good for you."
+NONE = "None of those you saw was right for you."
 
 ENOUGH = "Asking more would hardly help: if another one is better for you, then by little."
 # Whose earlier answers a session began with.
@@ -29,59 +32,29 @@ KNOWN = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a person is.
-
-    Parameters
-    ----------
-    heading : str
-        The one thing to know, a few words.
-    detail : str
-        What it means, one sentence; may be empty.
-    viable, total : int
-        How many answers are in the running, of how many.
-    """
-
-    heading: str
-    detail: str
-    viable: int
-    total: int
-
-
-def standing(screen: Screen, session: Session) -> Standing:
-    """Return how far a session has come.
+def origin(screen: Screen, session: Session, known: str) -> str:
+    """Return whose earlier answers a session began with, and at its end what that saved.
 
     Parameters
     ----------
     screen : Screen
     session : Session
-        The same, rebuilt.
+    known : str
+        A key of `KNOWN`, or nothing.
     """
-    total = len(session.pool)
-    return Standing(_heading(screen, total), _detail(screen, session), screen.viable, total)
+    start = KNOWN.get(known, "")
+    saved = saved_screens(session) if start and screen.finished == "confident" else 0
+    if not saved:
+        return start
+    took, without = counted(screen.cost, "screen"), screen.cost + saved
+    return f"{start}: {took} instead of about {without}"
 
 
-def _heading(screen: Screen, total: int) -> str:
-    if screen.cost == 0 and screen.viable == total:
-        return f"{total} answers, all in the running"
-    if screen.viable == total:
-        return f"{screen.cost} answered"
-    return f"{screen.viable} of {total} {'still ' * bool(screen.cost)}in the running"
-
-
-def _detail(screen: Screen, session: Session) -> str:
-    parts = []
-    if session.budget is not None:
-        left = session.budget - screen.cost
-        parts.append(f"At most {left} more question{'s' * (left != 1)}.")
-    if screen.sure is not None and screen.cost:
-        parts.append(sure(*screen.sure))
-    elif screen.cost and screen.viable < len(session.pool):
-        share = gap(screen.bound, session.method.norm_bound)
-        if share:
-            parts.append(f"Stopping now, you would be at most {share}% short of your best.")
-    return " ".join(part for part in parts if part)
+def progress(screen: Screen, session: Session) -> str:
+    """Return where a person is, such as "1 of about 3"."""
+    last = session.expected_screens
+    about = "" if screen.cost + 1 == last == session.budget else "about "
+    return f"{screen.cost + 1} of {about}{last}"
 
 
 def sure(probability: float, top: int, which: str = "the favourite") -> str:
@@ -98,6 +71,9 @@ def gap(bound: float, scale: float) -> int:
 
 def ending(screen: Screen, session: Session) -> str:
     """Return why a session is over and what is certain, as a sentence."""
+    if screen.finished == "indifferent":
+        answered = [answer.kind for answer in session.answers if answer.counts]
+        return NONE if set(answered) == {"neither"} else EQUAL
     over = not screen.cost and screen.finished in {"bound", "exhausted"}
     if over and (screen.sure is None or len(session.pool) < 2):
         return "There was nothing to choose between."
@@ -126,9 +102,9 @@ def _tells(screen: Screen, session: Session) -> bool:
     return screen.cost > 0 or getattr(session.method, "prior", None) is not None
 
 
-def questions(count: int) -> str:
-    """Return how many questions it took, as words."""
-    return f"{count} question{'s' * (count != 1)}"
+def counted(count: int, thing: str) -> str:
+    """Return a number of things, as words: 1 screen, 2 screens."""
+    return f"{count} {thing}{'s' * (count != 1)}"
 
 
 def beaten(session: Session, most: int = 5) -> list[int]:

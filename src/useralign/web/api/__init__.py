@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request, Response
 from fastapi.openapi.utils import get_openapi
 
-from useralign.web.api.models import Problem
+from useralign.web.api.models import OpenAIProblem, Problem
 from useralign.web.api.routes import router
+from useralign.web.identity import OPENAI
 from useralign.web.rendering import page
 
 if TYPE_CHECKING:
@@ -41,16 +42,19 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     schemas = made["components"]["schemas"]
     for name in _FRAMEWORKS:
         schemas.pop(name, None)
-    schemas["Problem"] = Problem.model_json_schema()
-    reference = {"schema": {"$ref": "#/components/schemas/Problem"}}
-    for path in made["paths"].values():
-        for operation in path.values():
+    schemas |= {model.__name__: model.model_json_schema() for model in (Problem, OpenAIProblem)}
+    for path, operations in made["paths"].items():
+        kind, model = (
+            ("json", OpenAIProblem) if path.startswith(OPENAI) else ("problem+json", Problem)
+        )
+        reference = {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}
+        for operation in operations.values():
             if app.state.settings.loopback:  # here a key may be sent, but none is needed
                 operation["security"] = [{}, *operation.get("security", [])]
             for status, meaning in PROBLEMS.items():
                 operation["responses"][status] = {
                     "description": meaning,
-                    "content": {"application/problem+json": reference},
+                    "content": {f"application/{kind}": reference},
                 }
     return made
 

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
-from useralign.web import words
+from useralign.reasons import why
+from useralign.store import FEW
+from useralign.web import tokens, words
+from useralign.web.wishes import proposals
 
 if TYPE_CHECKING:
     from useralign.pool import Candidate, Pool
@@ -29,9 +32,20 @@ def _storable(text: str) -> str:
     return text
 
 
+# The options of methods that may be chosen from outside: none that makes a request costly, such as
+# the reference solver.
+OPTIONS = frozenset(
+    ("delta", "gain", "norm_bound", "prior", "reask", "spread", "sure", "top", "utilities")
+)
+
+
 def _not_ours(options: dict[str, Any]) -> dict[str, Any]:
     if reserved := sorted(_OWN_ARGUMENTS & options.keys()):
         raise ValueError(f"{reserved[0]!r} is a field of its own, not an option of the method")
+    if others := sorted(options.keys() - OPTIONS):
+        raise ValueError(
+            f"{others[0]!r} cannot be chosen here; options are {', '.join(sorted(OPTIONS))}"
+        )
     return options
 
 
@@ -51,6 +65,14 @@ class Problem(BaseModel):
     status: int
     detail: str = Field(description="What was received, what was expected, and what to do.")
     instance: str = Field(description="The address that was called.")
+
+
+class OpenAIProblem(BaseModel):
+    """What went wrong, as OpenAI's clients expect it under `/v1`."""
+
+    error: dict[str, Any] = Field(
+        description="`message`: what was received, what was expected, and what to do; `type`."
+    )
 
 
 class NewCandidate(_Strict):
@@ -152,23 +174,61 @@ class ModelOut(BaseModel):
 class NewSession(_Strict):
     """A session with one person over one pool."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"pool": "POOL_ID", "budget": 10}]}
-    )
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"pool": "POOL_ID"}]})
 
     pool: Text = Field(max_length=200, description="The pool's id.")
-    method: Text = Field("useralign", max_length=100, description="How pairs are chosen.")
+    method: Text = Field(
+        FEW,
+        max_length=100,
+        description="How to ask: `few`, a few screens of a few candidates; or a method, such as "
+        "`useralign`, which proves the best.",
+    )
     options: Annotated[dict[str, Any], AfterValidator(_not_ours)] = Field(
         default_factory=dict, description="Options of the method, such as `delta`."
     )
     epsilon: float | None = Field(
         0.0, description="Stop when the bound is at most this; null runs for the whole budget."
     )
-    budget: int | None = Field(None, ge=0, le=10_000, description="Ask at most this many.")
-    shown: int = Field(2, ge=2, le=4, description="How many candidates a comparison has.")
+    budget: int | None = Field(
+        None, ge=0, le=10_000, description="Ask at most this many; `few` asks at most 5."
+    )
+    shown: int | None = Field(
+        None,
+        ge=2,
+        le=9,
+        description="How many candidates a comparison has: 2, or for `few` what a glance takes.",
+    )
     seed: int | None = Field(
         None, ge=0, le=2**53, description="All randomness comes from it; drawn when null."
     )
+
+
+class NewToken(_Strict):
+    """Permission for one person of yours to hold sessions in a page of yours, for a while."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"person": "17"}]})
+
+    person: Text = Field(
+        min_length=1,
+        max_length=200,
+        description="What you call the person; not stored. By the same name they come back.",
+    )
+    pool: Text | None = Field(
+        None,
+        max_length=200,
+        description="The only pool that it is for; null: your pools, and lists of texts.",
+    )
+    seconds: int = Field(
+        tokens.USUAL, ge=tokens.SHORTEST, le=tokens.LONGEST, description="How long it is good for."
+    )
+
+
+class TokenOut(BaseModel):
+    """A token for the element `<user-align>`, which sends it as `Authorization: Bearer TOKEN`."""
+
+    token: str
+    expires: float = Field(description="Seconds since 1970.")
+    pool: str | None
 
 
 class Sure(BaseModel):
@@ -184,6 +244,30 @@ class Shown(CandidateOut):
     position: int = Field(description="Its place on the screen, from 0.")
 
 
+class WishOut(BaseModel):
+    """Something that matters to the person, and what it does."""
+
+    text: str
+    effect: str = Field(description="In words, such as `hiding 9 with meat or fish`.")
+    hidden: list[str] = Field(description="Ids of candidates that are not shown because of it.")
+    favoured: list[str] = Field(description="Ids of candidates that come first.")
+
+
+class ChipOut(BaseModel):
+    """A wish to propose, as the text of a `wish`."""
+
+    text: str
+    hides: int = Field(description="How many candidates it would hide.")
+    favours: int = Field(description="How many it would put first.")
+
+
+class WishesOut(BaseModel):
+    """What matters to the person, and what might."""
+
+    wishes: list[WishOut]
+    chips: list[ChipOut]
+
+
 class ComparisonOut(BaseModel):
     """What to show now."""
 
@@ -196,6 +280,7 @@ class ComparisonOut(BaseModel):
     bound: float | None = Field(description="How much better another can be than the favourite.")
     viable: int = Field(description="How many candidates may still be the best.")
     sure: Sure | None
+    expected_screens: int = Field(description="About how many it takes in all; it never falls.")
     finished: str | None = Field(description="Why the session is over; null while it is not.")
 
 
@@ -212,7 +297,10 @@ class SessionOut(BaseModel):
     comparison: ComparisonOut
 
 
-Kind = Literal["choice", "ranking", "equal", "neither", "skip", "remark", "undo", "stop"]
+Kind = Literal[
+    "choice", "ranking", "equal", "neither", "skip", "remark", "wish", "withdraw", "undo", "stop",
+    "final", "go_on", "prove",
+]  # fmt: skip
 
 
 class NewAnswer(_Strict):
@@ -223,14 +311,25 @@ class NewAnswer(_Strict):
     )
 
     step: int = Field(description="The screen that it was done on.")
-    kind: Kind = Field("choice", description="`choice` unless said otherwise.")
+    kind: Kind = Field(
+        "choice",
+        description="`choice` unless said otherwise. At any time: `final`, the person takes "
+        "`winner`; `go_on`, two more screens; `prove`, ask until the best is proven.",
+    )
     winner: Which | None = Field(
-        None, description="For a choice: the better one, by its index or id in the pool."
+        None,
+        description="For a choice: the better one, by its index or id in the pool; for `final`: "
+        "any candidate.",
     )
     ranking: list[Which] | None = Field(
-        None, max_length=4, description="For a ranking: all that are shown, best first."
+        None, max_length=9, description="For a ranking: all that are shown, best first."
     )
-    text: Text | None = Field(None, max_length=1000, description="For a remark: what was said.")
+    text: Text | None = Field(
+        None,
+        max_length=1000,
+        description="For a remark or a wish: what was said, such as `no fish`. For `withdraw`: the "
+        "wish to take back.",
+    )
     milliseconds: int | None = Field(
         None, ge=0, le=86_400_000, description="How long it took, if you measured it."
     )
@@ -250,6 +349,10 @@ class ResultOut(BaseModel):
     session: str
     question: str
     answer: CandidateOut
+    shortlist: list[CandidateOut] = Field(description="The answer and two runners-up.")
+    ranking: list[str] = Field(description="The ids of all candidates in the person's order.")
+    why: str = Field(description="Why it was found, one sentence.")
+    proof_price: int = Field(description="About how many more questions a proof takes.")
     finished: str | None = Field(description="Why it is over; null: the favourite so far.")
     certainty: str = Field(description="What is certain, in words.")
     cost: int
@@ -305,8 +408,29 @@ def comparison_out(screen: Screen, session: Session) -> ComparisonOut:
         cost=screen.cost,
         bound=finite(screen.bound),
         viable=screen.viable,
+        expected_screens=session.expected_screens,
         sure=Sure(probability=screen.sure[0], top=screen.sure[1]) if screen.sure else None,
         finished=screen.finished,
+    )
+
+
+def wishes_out(session: Session) -> WishesOut:
+    """Return the wishes in force, and those to propose."""
+    label = [candidate.label for candidate in session.pool]
+    return WishesOut(
+        wishes=[
+            WishOut(
+                text=wish.text,
+                effect=wish.effect,
+                hidden=[label[k] for k in wish.hidden],
+                favoured=[label[k] for k in wish.favoured],
+            )
+            for wish in session.wishes
+        ],
+        chips=[
+            ChipOut(text=chip.text, hides=chip.hides, favours=chip.favours)
+            for chip in proposals(session)
+        ],
     )
 
 
@@ -331,6 +455,10 @@ def result_out(screen: Screen, session: Session) -> ResultOut:
         session=screen.session_id,
         question=session.pool.question,
         answer=candidate_out(session.pool[screen.best]),
+        shortlist=[candidate_out(candidate) for candidate in session.shortlist],
+        ranking=[candidate.label for candidate in session.ranking],
+        why=why(session),
+        proof_price=session.proof_price(),
         finished=screen.finished,
         certainty=words.ending(screen, session),
         cost=screen.cost,

@@ -1,18 +1,17 @@
 """The routes of the HTTP API: pools, and sessions with their answers."""
 
-# ruff: noqa: TC001 - the framework reads annotations when it runs
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from useralign import models
-from useralign.errors import AnswerError, OptionError, PoolError, UseralignError
+from useralign.errors import AnswerError, NotFoundError, OptionError, PoolError, UseralignError
 from useralign.pool import Candidate, Pool
 from useralign.pooling import PoolRequest, check_question, find_pool
 from useralign.store import UserResponse
-from useralign.web import form_answers
+from useralign.web import form_answers, tokens
 from useralign.web.api.models import (
     MOST_NUMBERS,
     ComparisonOut,
@@ -21,22 +20,31 @@ from useralign.web.api.models import (
     NewAnswer,
     NewPool,
     NewSession,
+    NewToken,
     PoolOut,
     ResultOut,
     SessionOut,
+    TokenOut,
+    WishesOut,
     comparison_out,
     making_out,
     pool_out,
     result_out,
     session_out,
+    wishes_out,
 )
-from useralign.web.identity import Caller
+from useralign.web.identity import Caller, Granted, Person, person_owner
+from useralign.web.limits import in_turn
+from useralign.web.wishes import judge_for
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from useralign.models import Generator
     from useralign.store import StoredSession
     from useralign.web.pool_jobs import JobRunner
 
-router = APIRouter(prefix="/api")
+router = APIRouter(prefix="/api", dependencies=[Depends(in_turn)])
 
 
 @router.post(
@@ -46,13 +54,15 @@ router = APIRouter(prefix="/api")
     responses={202: {"model": MakingOut, "description": "A model is making the pool."}},
 )
 def make_a_pool(
-    request: Request, response: Response, caller: Caller, body: NewPool
+    request: Request, response: Response, caller: Person, grant: Granted, body: NewPool
 ) -> PoolOut | MakingOut:
     """Make a pool: of your own answers, at once; or of a model's, in the background."""
     state = request.app.state
     state.limits.asks.take(caller)
     pool = _pool_in(body)
     owner: str | None = caller
+    if grant is not None and (pool is None or grant.pool is not None):
+        raise PoolError("a token makes pools of given texts alone, and none if it is for one pool")
     if pool is None:
         pool_request = PoolRequest(
             check_question(body.question),
@@ -60,8 +70,7 @@ def make_a_pool(
             size=body.size,
             images=body.kind == "image",
         )
-        may_exist = pool_request.accepts_existing and not pool_request.images
-        ready = find_pool(pool_request) if may_exist else None
+        ready = None if pool_request.images else find_pool(pool_request)
         if ready is None:
             return _start_job(request, response, caller, pool_request)
         pool, shipped = ready
@@ -75,6 +84,13 @@ def make_a_pool(
 def get_a_pool(request: Request, caller: Caller, pool_id: str) -> PoolOut:
     """Return a pool."""
     return pool_out(pool_id, request.app.state.store.pools.get(pool_id, caller))
+
+
+@router.delete("/pools/{pool_id}", tags=["pools"], status_code=204)
+def delete_a_pool(request: Request, caller: Caller, pool_id: str) -> Response:
+    """Delete a pool of your own, with every session over it and everything told in them."""
+    request.app.state.store.pools.delete(pool_id, caller)
+    return Response(status_code=204)
 
 
 @router.get("/makings/{making_id}", tags=["pools"])
@@ -141,16 +157,35 @@ def _candidates(body: NewPool) -> list[Candidate] | None:
     ]
 
 
+@router.post("/tokens", tags=["tokens"], status_code=201)
+def make_a_token(request: Request, caller: Caller, body: NewToken) -> TokenOut:
+    """Make a token with which one person may hold sessions in a page of another site."""
+    state = request.app.state
+    if body.pool is not None:
+        state.store.pools.get(body.pool, caller)
+    expires = state.settings.now() + body.seconds
+    grant = tokens.Grant(person_owner(request, body.person), caller, body.pool, expires)
+    token = tokens.sign(grant, state.settings.signing)
+    return TokenOut(token=token, expires=expires, pool=body.pool)
+
+
 @router.post("/sessions", tags=["sessions"], status_code=201)
 def begin_a_session(
-    request: Request, response: Response, caller: Caller, body: NewSession
+    request: Request, response: Response, caller: Person, grant: Granted, body: NewSession
 ) -> SessionOut:
     """Begin a session over a pool."""
     state = request.app.state
+    if grant is not None and grant.pool not in (None, body.pool):
+        raise NotFoundError("this token is for another pool")
     state.limits.asks.take(caller)
-    settings = body.model_dump(exclude={"pool"})
+    settings = body.model_dump(exclude={"pool"}, exclude_unset=True)
+    if settings.get("shown", 2) is None:
+        del settings["shown"]
+    settings |= {"method": body.method, "seed": body.seed}
     try:
-        screen = state.live.create(body.pool, caller, settings)
+        screen = state.live.create(
+            body.pool, caller, settings, lender=grant.issuer if grant else None
+        )
     except UseralignError:
         raise
     except (TypeError, ValueError, OverflowError) as error:  # an option of a wrong kind
@@ -160,56 +195,76 @@ def begin_a_session(
 
 
 @router.get("/sessions/{session_id}", tags=["sessions"])
-def get_a_session(request: Request, caller: Caller, session_id: str) -> SessionOut:
+def get_a_session(request: Request, caller: Person, session_id: str) -> SessionOut:
     """Return a session and what to show now."""
     stored: StoredSession = request.app.state.live.open(session_id, caller)
     return session_out(stored.screen, stored.session)
 
 
 @router.get("/sessions/{session_id}/comparison", tags=["sessions"])
-def get_the_comparison(request: Request, caller: Caller, session_id: str) -> ComparisonOut:
+def get_the_comparison(request: Request, caller: Person, session_id: str) -> ComparisonOut:
     """Return what to show now: always the same candidates in the same order, until answered."""
     stored: StoredSession = request.app.state.live.open(session_id, caller)
     return comparison_out(stored.screen, stored.session)
 
 
 @router.post("/sessions/{session_id}/answers", tags=["sessions"])
-def answer(request: Request, caller: Caller, session_id: str, body: NewAnswer) -> ComparisonOut:
+def answer(
+    request: Request, caller: Person, grant: Granted, session_id: str, body: NewAnswer
+) -> ComparisonOut:
     """Send what the person did, and get what to show next.
 
     The same answer to the same step again changes nothing and returns the same reply, so it is
     safe to send it until it is answered. A different answer to an answered step is a conflict.
     """
     state = request.app.state
-    stored: StoredSession = state.live.open(session_id, caller)
-    response = _response_in(body, stored)
     state.limits.answers.take(f"{caller} {session_id}")
+    stored: StoredSession = state.live.open(session_id, caller)
+    may_ask = state.settings.visitors_may_make or grant is None
+    response = _response_in(body, stored, lambda: judge_for(request, caller, may_ask=may_ask))
     screen = stored.answer(body.step, response, milliseconds=body.milliseconds)
     return comparison_out(screen, stored.session)
 
 
 @router.get("/sessions/{session_id}/result", tags=["sessions"])
-def get_the_result(request: Request, caller: Caller, session_id: str) -> ResultOut:
+def get_the_result(request: Request, caller: Person, session_id: str) -> ResultOut:
     """Return the answer that fits; before the end, the favourite so far."""
     stored: StoredSession = request.app.state.live.open(session_id, caller)
     return result_out(stored.screen, stored.session)
 
 
+@router.get("/sessions/{session_id}/wishes", tags=["sessions"])
+def get_the_wishes(request: Request, caller: Person, session_id: str) -> WishesOut:
+    """Return what matters to the person and what it does, and wishes to propose.
+
+    A wish is told as an answer of the kind `wish`, and taken back by one of the kind `withdraw`.
+    """
+    stored: StoredSession = request.app.state.live.open(session_id, caller)
+    return wishes_out(stored.session)
+
+
 @router.delete("/sessions/{session_id}", tags=["sessions"], status_code=204)
-def delete_a_session(request: Request, caller: Caller, session_id: str) -> Response:
+def delete_a_session(request: Request, caller: Person, session_id: str) -> Response:
     """Delete a session with everything that was told in it."""
     request.app.state.live.forget(session_id, caller)
+    request.app.state.store.rinse()
     return Response(status_code=204)
 
 
-def _response_in(body: NewAnswer, stored: StoredSession) -> UserResponse:
+def _response_in(
+    body: NewAnswer, stored: StoredSession, model: Callable[[], Generator | None]
+) -> UserResponse:
     """Return the response in a request, with candidates as positions on that screen."""
     if body.kind == "remark":
         return form_answers.remark_on(stored.session, body.text or "")
+    if body.kind in ("wish", "withdraw"):
+        return form_answers.wish(body.kind, body.text or "", model)
     if body.kind == "choice":
         if body.winner is None:
             raise AnswerError("a choice needs winner, the index or id of one of those shown")
         return UserResponse("choice", position=_position(body.winner, body.step, stored))
+    if body.kind == "final":
+        return UserResponse("final", position=_index(body.winner, stored))
     if body.kind == "ranking":
         order = [_position(which, body.step, stored) for which in body.ranking or []]
         return UserResponse("ranking", order=tuple(order))
@@ -223,3 +278,13 @@ def _position(which: int | str, step: int, stored: StoredSession) -> int:
             return position
     names = ", ".join(f"{k} ({pool[k].label})" for k in candidates) or "none: the session is over"
     raise AnswerError(f"{which!r:.60} is not on that screen; expected one of {names}")
+
+
+def _index(which: int | str | None, stored: StoredSession) -> int:
+    """Return the index of a candidate that is named by its index or id."""
+    for candidate in stored.session.pool:
+        if which is not None and which in (candidate.index, candidate.label):
+            return candidate.index
+    raise AnswerError(
+        f"a final choice needs winner, the index or id of any candidate; got {which!r:.60}"
+    )

@@ -7,6 +7,7 @@ const main = document.getElementById("main");
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 let busy = false;
 let shownAt = performance.now();
+let left = 0;  // how often somebody looked elsewhere since the screen came
 
 function say(text, trouble = false) {
   const place = main.querySelector("[data-saved]");
@@ -31,16 +32,24 @@ async function send(url, body) {
     } catch (error) {
       // The network is away.
     }
-    say(`Not saved yet. Trying again${tries > 1 ? " (" + (tries + 1) + ")" : ""} …`, true);
+    const place = main.querySelector("[data-retry]");
+    say(place ? place.dataset.retry : `Not saved yet. Trying again${tries > 1 ? " (" + (tries + 1) + ")" : ""} …`, true);
     await wait(pause);
   }
 }
 
-// Puts the main part of a page that was fetched in place of the current one.
-function show(text, url, moved) {
+// Puts the main part of a page that was fetched in place of the current one, with its pictures.
+async function show(text, url, moved) {
   const page = new DOMParser().parseFromString(text, "text/html");
   const fresh = page.getElementById("main");
   if (!fresh) { window.location.assign(url); return; }
+  const loaded = [...fresh.querySelectorAll("img:not([loading])")].map((picture) => {
+    const copy = new Image();
+    copy.src = picture.getAttribute("src");
+    return copy.decode().catch(() => {});
+  });
+  if (loaded.length) await Promise.race([Promise.all(loaded), wait(800)]);
+  const stage = stageOf(main);
   main.replaceChildren(...fresh.childNodes);
   document.title = page.title;
   const clean = new URL(url);
@@ -48,7 +57,13 @@ function show(text, url, moved) {
   if (moved && clean.pathname !== window.location.pathname) history.pushState(null, "", clean);
   prepare();
   main.focus({ preventScroll: true });
-  window.scrollTo({ top: 0 });
+  if (!stage || stage !== stageOf(main)) window.scrollTo({ top: 0 });
+}
+
+// The stage of a study: within one, the page stays where it was.
+function stageOf(page) {
+  const field = page.querySelector("input[name=stage]");
+  return field ? field.value : "";
 }
 
 async function submit(form, button) {
@@ -57,14 +72,15 @@ async function submit(form, button) {
   const time = form.elements.namedItem("milliseconds");
   if (time) time.value = String(Math.round(performance.now() - shownAt));
   const body = new URLSearchParams(new FormData(form));
+  if (left && time) body.set("left", String(left));
   if (button && button.name) body.set(button.name, button.value);
   document.body.classList.add("busy");
   const card = button && button.closest("[data-card]");
   if (card) card.classList.add("chosen");
-  say("Saving …");
+  else if (button) button.classList.add("chosen");
   try {
     const { reply, text } = await send(form.action, body);
-    show(text, reply.url, reply.redirected);
+    await show(text, reply.url, reply.redirected);
   } finally {
     busy = false;
     document.body.classList.remove("busy");
@@ -77,11 +93,13 @@ function press(value) {
   return Boolean(button);
 }
 
-// Puts a card where it comes next, or takes it back; the last one left takes the last place.
+// Puts a card where it comes next, or takes it back; the last one left takes the last place, and
+// pressing that one, as somebody does who counts to the end, leaves it there.
 function place(card) {
   const choices = [...main.querySelectorAll("[data-card] select[name=place]")];
   const mine = card.querySelector("select[name=place]");
-  mine.value = mine.value ? "" : nextPlace(choices);
+  const complete = choices.every((choice) => choice.value);
+  if (!complete || mine.value !== String(choices.length)) mine.value = mine.value ? "" : nextPlace(choices);
   const left = choices.filter((choice) => !choice.value);
   if (mine.value && left.length === 1) left[0].value = nextPlace(choices);
   badges();
@@ -129,6 +147,8 @@ document.addEventListener("submit", (event) => {
 
 document.addEventListener("click", (event) => {
   const copy = event.target.closest("[data-copy]");
+  const share = event.target.closest("[data-share]");
+  if (share) { shareAnswer(); return; }
   if (copy) {
     const text = main.querySelector("[data-final] .body").innerText.trim();
     navigator.clipboard.writeText(text).then(() => { copy.textContent = "Copied"; }, () => { copy.textContent = "Could not copy"; });
@@ -141,13 +161,47 @@ document.addEventListener("click", (event) => {
   else press(card.dataset.card);
 });
 
-const KEYS = { ArrowLeft: "0", ArrowRight: "1", 1: "0", 2: "1", 3: "2", 4: "3", u: "undo", s: "skip", "=": "equal", n: "neither" };
+// A picture, as large as the window; without this script its link opens it in another tab.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("[data-zoom]");
+  if (!link) return;
+  event.preventDefault();
+  const dialog = document.createElement("dialog");
+  const picture = link.parentElement.querySelector("img").cloneNode();
+  const close = document.createElement("button");
+  close.className = "button";
+  close.textContent = link.dataset.zoom;
+  dialog.className = "zoomed";
+  dialog.setAttribute("aria-label", picture.alt);
+  dialog.append(picture, close);
+  dialog.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("close", () => { dialog.remove(); link.focus(); });
+  document.body.append(dialog);
+  dialog.showModal();
+});
+
+// The answer itself, not a link: this page is its owner's alone.
+async function shareAnswer() {
+  const title = document.getElementById("question").innerText.trim();
+  const picture = main.querySelector("[data-final] img");
+  const words = main.querySelector("[data-final] .body");
+  const shared = { title, text: words ? words.innerText.trim() : picture.alt };
+  if (picture) {
+    const blob = await (await fetch(picture.src)).blob();
+    const files = [new File([blob], "answer.webp", { type: blob.type })];
+    if (navigator.canShare && navigator.canShare({ files })) shared.files = files;
+  }
+  navigator.share(shared).catch(() => {});  // somebody who closes the dialog has not failed
+}
+
+const KEYS = { ArrowLeft: "0", ArrowRight: "1", u: "undo", s: "skip", "=": "equal", n: "neither" };
+for (let k = 1; k <= 9; k += 1) KEYS[k] = String(k - 1);
 document.addEventListener("keydown", (event) => {
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.closest("input, textarea, select")) return;
+  if (event.target.closest("input, textarea, select, dialog")) return;
   const value = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
   if (value === undefined || busy) return;
-  const card = /^[1-4]$/.test(event.key) && main.querySelector(`[data-card="${value}"]:has(select[name=place])`);
+  const card = /^[1-9]$/.test(event.key) && main.querySelector(`[data-card="${value}"]:has(select[name=place])`);
   if (card) place(card);
   else if (!press(value)) return;
   event.preventDefault();
@@ -159,45 +213,28 @@ window.addEventListener("pageshow", (event) => {
 });
 window.addEventListener("popstate", () => window.location.reload());
 
-async function watch(place) {
-  const address = place.dataset.making;
-  let seen = place.querySelectorAll("[data-arrived] li").length;
-  while (place.isConnected) {
-    const { reply, text } = await send(address);
-    if (!reply.ok) { window.location.reload(); return; }
-    const state = JSON.parse(text);
-    if (state.next) { window.location.replace(state.next); return; }
-    if (state.state === "failed" || state.state === "ready") { window.location.reload(); return; }
-    say("");
-    if (state.wanted) {
-      place.querySelector("[data-count]").textContent = `${state.made} of ${state.wanted} answers`;
-      const bar = place.querySelector("[data-bar]");
-      bar.max = state.wanted;
-      bar.value = state.made;
-    }
-    place.querySelector("[data-note]").textContent = state.note;
-    const list = place.querySelector("[data-arrived]");
-    if (state.arrived.length < seen) { list.replaceChildren(); seen = 0; }
-    for (const line of state.arrived.slice(seen)) {
-      const item = document.createElement("li");
-      item.dir = "auto";
-      item.className = "new";
-      item.textContent = line;
-      list.append(item);
-    }
-    seen = state.arrived.length;
-    await wait(1000);
-  }
-}
+document.addEventListener("visibilitychange", () => { if (document.hidden) left += 1; });
 
 function prepare() {
   shownAt = performance.now();
+  left = 0;
+  for (const field of main.querySelectorAll("[data-screen]")) field.value = `${screen.width}x${screen.height} ${innerWidth}x${innerHeight} ${devicePixelRatio}`;
   document.body.classList.add("scripted");
   for (const hint of main.querySelectorAll("[data-scripted]")) hint.hidden = false;
   badges();
   for (const copy of main.querySelectorAll("[data-copy]")) copy.hidden = !navigator.clipboard;
-  const making = main.querySelector("[data-making]");
-  if (making) watch(making);
+  for (const share of main.querySelectorAll("[data-share]")) share.hidden = !navigator.share;
+  goBack();
+}
+
+// The end of a study: back to the platform, after a moment to read that all is saved.
+async function goBack() {
+  const way = main.querySelector("[data-forward]");
+  if (!way) return;
+  await wait(5000);
+  if (!way.isConnected) return;
+  if (way.matches("form")) way.submit();
+  else window.location.assign(way.href);
 }
 
 prepare();

@@ -1,0 +1,407 @@
+"""The endpoint in OpenAI's format, with the real client against a model server on the loopback."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from threading import Thread
+from typing import Any
+
+import openai
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import func, select
+from starlette.testclient import TestClient
+
+from tests.models.scripted_service import Reply, ScriptedService, chat
+from tests.servers import Server
+from useralign.memory.from_store import memory_for
+from useralign.models.scripted import Scripted
+from useralign.store import Store, open_store
+from useralign.store.database import sqlite_url
+from useralign.store.schema import persons, pools, sessions
+from useralign.web import Settings
+from useralign.web.app import create_app
+from useralign.web.completions import UNANSWERED
+
+KEY = "sk-upstream-secret-key"
+HOT = ["Spicy chilli noodles.", "Hot spicy curry.", "Chilli tofu, very spicy.", "Spicy beef."]
+MILD = ["Mild butter soup.", "Plain rice with butter.", "Mild milk pudding.", "Soft white bread."]
+
+
+class Kitchen(ScriptedService):
+    """A model server that writes dish after dish, mild and hot in turn."""
+
+    def next_reply(self) -> Reply:
+        if self.replies:
+            return super().next_reply()
+        number = len(self.requests)
+        text = (MILD, HOT)[number % 2][number // 2 % 4]
+        return Reply(chat(f"{text} Number {number}."))
+
+
+@pytest.fixture(scope="module")
+def kitchen() -> Iterator[Kitchen]:
+    service = Kitchen()
+    thread = Thread(target=service.serve_forever, args=(0.02,))
+    thread.start()
+    yield service
+    service.shutdown()
+    thread.join()
+    service.server_close()
+
+
+@pytest.fixture(scope="module")
+def server(kitchen: Kitchen, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    database = sqlite_url(tmp_path_factory.mktemp("v1") / "test.db")
+    environment = {"OPENAI_BASE_URL": kitchen.base_url, "OPENAI_API_KEY": KEY}
+    with Server(database, environment=environment) as started:
+        yield started
+
+
+@pytest.fixture
+def client(server: Server, kitchen: Kitchen) -> Iterator[openai.OpenAI]:
+    kitchen.will()
+    kitchen.requests.clear()
+    key = _key(server, f"application {id(object())}")
+    with openai.OpenAI(base_url=f"{server.address}/v1", api_key=key, max_retries=0) as opened:
+        yield opened
+
+
+def _key(server: Server, name: str) -> str:
+    store = open_store(server.database)
+    try:
+        store.keys.remove(name)
+        return store.keys.add(name)
+    finally:
+        store.close()
+
+
+def ask(client: openai.OpenAI, user: str | None = None, **options: Any) -> Any:
+    create: Any = client.chat.completions.create
+    named = {} if user is None else {"user": user}
+    messages = [{"role": "user", "content": "What should I cook?"}]
+    return create(model="gpt-4o-mini", messages=messages, **named, **options)
+
+
+def feedback(client: openai.OpenAI, reply: Any, user: str, choice: int | None, **more: Any) -> Any:
+    body = {"user": user, "session": reply.useralign["session"], "choice": choice} | more
+    return client.post("/feedback", cast_to=object, body=body)
+
+
+def hot_one(reply: Any) -> int:
+    return next(int(o["index"]) for o in reply.useralign["alternatives"] if "picy" in o["content"])
+
+
+def test_an_application_changes_its_base_url(client: openai.OpenAI, kitchen: Kitchen) -> None:
+    reply = ask(client, temperature=0.9, top_p=0.5, metadata={"a": "b"})
+    assert len(kitchen.requests) == 4
+    for request in kitchen.requests:
+        assert request["model"] == "gpt-4o-mini"
+        assert (request["temperature"], request["top_p"]) == (0.9, 0.5)
+        assert request["metadata"] == {"a": "b"}
+        assert "useralign" not in request
+    assert kitchen.keys[-1] == f"Bearer {KEY}"
+    alternatives = [one["content"] for one in reply.useralign["alternatives"]]
+    assert len(alternatives) == 4
+    assert reply.choices[0].message.content == alternatives[0]
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (40, 16)
+    assert reply.model == "gpt-4o-2024-08-06"
+    assert reply.useralign["session"] is None  # nobody was named, so nothing is stored
+
+
+def test_what_somebody_took_decides_what_they_get(client: openai.OpenAI) -> None:
+    for _ in range(3):
+        reply = ask(client, "ada")
+        assert feedback(client, reply, "ada", hot_one(reply))["remembered"]
+    reply = ask(client, "ada")
+    assert reply.useralign["by"] == "you"
+    assert "picy" in reply.choices[0].message.content
+    stranger = ask(client, "bo")
+    assert (stranger.useralign["by"], stranger.useralign["choice"]) == ("first", 0)
+
+
+def test_feedback_is_taken_once(client: openai.OpenAI) -> None:
+    reply = ask(client, "ada")
+    first = feedback(client, reply, "ada", 1)
+    assert feedback(client, reply, "ada", 1) == first
+    with pytest.raises(openai.ConflictError, match="answered already"):
+        feedback(client, reply, "ada", 2)
+    for choice in (4, -1):
+        with pytest.raises(openai.UnprocessableEntityError, match="expected 0 to 3"):
+            feedback(client, ask(client, "ada"), "ada", choice)
+    assert feedback(client, ask(client, "ada"), "ada", None, remember=False)["remembered"] is False
+    assert ask(client, "ada").useralign["by"] == "first"
+
+
+def test_nothing_of_one_person_reaches_another(server: Server, client: openai.OpenAI) -> None:
+    reply = ask(client, "ada")
+    with pytest.raises(openai.NotFoundError, match="no such session"):
+        feedback(client, reply, "bo", 1)
+    key = _key(server, "another application")
+    with (
+        openai.OpenAI(base_url=f"{server.address}/v1", api_key=key) as other,
+        pytest.raises(openai.NotFoundError, match="no such session"),
+    ):
+        feedback(other, reply, "ada", 1)
+    feedback(client, reply, "ada", hot_one(reply))
+    with openai.OpenAI(base_url=f"{server.address}/v1", api_key=key) as other:
+        assert ask(other, "ada").useralign["by"] == "first"
+
+
+def test_somebody_is_forgotten(server: Server, client: openai.OpenAI) -> None:
+    reply = ask(client, "cy")
+    feedback(client, reply, "cy", 0)
+    assert ask(client, "cy").useralign["by"] == "you"
+    client.delete("/people/cy", cast_to=object)
+    with pytest.raises(openai.NotFoundError):
+        feedback(client, reply, "cy", 0)
+    assert ask(client, "cy").useralign["by"] == "first"
+    store = open_store(server.database)
+    with store.reading() as connection:
+        ids = connection.execute(select(persons.c.id)).scalars().all()
+    store.close()
+    assert not any(one == "cy" or "ada" in one for one in ids)
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_the_chosen_answer_is_streamed(client: openai.OpenAI, counted: bool) -> None:
+    options = {"stream_options": {"include_usage": True}} if counted else {}
+    chunks = list(ask(client, "ada", stream=True, **options))
+    text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
+    end = next(c for c in chunks if c.choices and c.choices[0].finish_reason)
+    assert end.choices[0].finish_reason == "stop"
+    chosen = end.useralign["alternatives"][end.useralign["choice"]]
+    assert text == chosen["content"]
+    assert feedback(client, end, "ada", 0)["remembered"]
+    totals = [c.usage.total_tokens for c in chunks if c.usage]
+    assert totals == ([56] if counted else [])
+
+
+TOOL = {"id": "1", "type": "function", "function": {"name": "cook", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_what_has_no_alternatives_is_passed_on(
+    client: openai.OpenAI, kitchen: Kitchen, stream: bool
+) -> None:
+    kitchen.will(Reply(chat(None, message={"tool_calls": [TOOL]}, finish="tool_calls")))
+    tool = {"type": "function", "function": {"name": "cook", "parameters": {"type": "object"}}}
+    reply = ask(client, "ada", tools=[tool], stream=stream)
+    assert len(kitchen.requests) == 1
+    if stream:
+        calls = [call for c in reply for call in c.choices[0].delta.tool_calls or ()]
+    else:
+        calls = reply.choices[0].message.tool_calls
+        assert not hasattr(reply, "useralign")
+    assert [call.function.name for call in calls] == ["cook"]
+
+
+def test_as_many_candidates_as_asked_for(client: openai.OpenAI, kitchen: Kitchen) -> None:
+    reply = ask(client, "ada", seed=7, extra_body={"useralign": {"candidates": 2}})
+    assert sorted(request["seed"] for request in kitchen.requests) == [7, 8]
+    assert len(reply.useralign["alternatives"]) == 2
+    with pytest.raises(openai.UnprocessableEntityError, match="less than or equal to 9"):
+        ask(client, extra_body={"useralign": {"candidates": 10}})
+
+
+def test_the_same_answer_is_one_alternative(client: openai.OpenAI, kitchen: Kitchen) -> None:
+    kitchen.will(Reply(chat("Soup.")))
+    reply = ask(client, "ada")
+    assert reply.useralign["alternatives"] == [{"index": 0, "content": "Soup."}]
+    assert reply.useralign["session"] is None
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(400, openai.BadRequestError), (401, openai.AuthenticationError),
+     (404, openai.NotFoundError), (429, openai.RateLimitError), (500, openai.InternalServerError)],
+)  # fmt: skip
+@pytest.mark.parametrize("stream", [True, False])
+def test_errors_are_passed_on_as_they_are(
+    client: openai.OpenAI, kitchen: Kitchen, status: int, kind: type[Exception], stream: bool
+) -> None:
+    body = {"error": {"message": "the oven is cold", "type": "oven", "param": "p", "code": "c"}}
+    kitchen.will(Reply(body, status, headers={"Retry-After": "7"}))
+    with pytest.raises(kind) as raised:
+        ask(client, "ada", stream=stream)
+    error: Any = raised.value
+    assert error.response.json() == body
+    assert error.response.headers["retry-after"] == "7"
+    assert len(kitchen.requests) == 4  # each once: whoever called decides on another try
+
+
+def test_an_error_does_not_show_our_key(client: openai.OpenAI, kitchen: Kitchen) -> None:
+    kitchen.will(Reply({"error": {"message": f"Incorrect API key provided: {KEY}"}}, 401))
+    with pytest.raises(openai.AuthenticationError) as raised:
+        ask(client, "ada")
+    assert KEY not in raised.value.response.text
+    assert "[hidden]" in raised.value.response.text
+
+
+def test_one_that_fails_is_left_out(client: openai.OpenAI, kitchen: Kitchen) -> None:
+    kitchen.will(Reply({}, 500), Reply(chat("Soup.")), Reply(chat("Rice.")))
+    reply = ask(client, "ada")
+    assert sorted(o["content"] for o in reply.useralign["alternatives"]) == ["Rice.", "Soup."]
+
+
+@pytest.mark.parametrize(
+    "reply", [Reply({}), Reply({"choices": [None]}), Reply(b"<html>"), Reply(chat(), cut=True)]
+)
+def test_a_model_that_answers_garbage(
+    client: openai.OpenAI, kitchen: Kitchen, reply: Reply
+) -> None:
+    kitchen.will(reply)
+    with pytest.raises(openai.InternalServerError) as raised:
+        ask(client, "ada")
+    assert raised.value.status_code in (502, 503)
+    assert raised.value.response.json()["error"]["message"]
+
+
+def test_hostile_texts_are_returned_and_stored(client: openai.OpenAI, kitchen: Kitchen) -> None:
+    texts = ["<script>alert(1)</script>", "a\x00b", "half \ud800 a character", "x" * 60_000]
+    kitchen.will(*(Reply(chat(text)) for text in texts))
+    reply = ask(client, "ada")
+    assert len(reply.useralign["alternatives"]) == 4
+    assert feedback(client, reply, "ada", 3)["remembered"]
+
+
+def test_on_this_machine_the_applications_own_key_will_do(server: Server) -> None:
+    for key, status in (("sk-of-the-application", 200), ("ua_wrong", 401)):
+        with openai.OpenAI(base_url=f"{server.address}/v1", api_key=key, max_retries=0) as client:
+            if status == 200:
+                assert client.models.list().data
+            else:
+                with pytest.raises(openai.AuthenticationError):
+                    client.models.list()
+
+
+def test_models_are_listed(client: openai.OpenAI) -> None:
+    assert "openai" in [model.id for model in client.models.list()]
+
+
+def test_a_name_in_a_request_opens_no_address(client: openai.OpenAI, kitchen: Kitchen) -> None:
+    messages: Any = [{"role": "user", "content": "Hello"}]
+    client.chat.completions.create(model="http://127.0.0.1:9/v1#x", messages=messages)
+    assert {request["model"] for request in kitchen.requests} == {"http://127.0.0.1:9/v1#x"}
+    client.chat.completions.create(model="openai", messages=messages)
+    assert kitchen.requests[-1]["model"] == "gpt-4o"
+
+
+def test_fifty_people_at_once(server: Server, kitchen: Kitchen) -> None:
+    """Each asks, takes their own taste, and asks again; nothing gets mixed up."""
+    kitchen.will()
+    key = _key(server, "fifty")
+
+    async def person(client: openai.AsyncOpenAI, number: int) -> tuple[str, str]:
+        async def request() -> Any:
+            return await client.chat.completions.create(
+                model="m",
+                user=f"person {number}",
+                messages=[{"role": "user", "content": f"Secret {number:03d}"}],
+            )
+
+        first = await request()
+        texts = [o["content"] for o in first.useralign["alternatives"]]
+        wants = "picy" if number % 2 else "utter"
+        choice = next((k for k, text in enumerate(texts) if wants in text), 0)
+        body = {"user": f"person {number}", "session": first.useralign["session"]}
+        await client.post("/feedback", cast_to=object, body=body | {"choice": choice})
+        return texts[choice], (await request()).useralign["session"]
+
+    async def everybody() -> list[tuple[str, str]]:
+        address = f"{server.address}/v1"
+        async with openai.AsyncOpenAI(base_url=address, api_key=key, max_retries=0) as client:
+            return await asyncio.gather(*(person(client, number) for number in range(50)))
+
+    outcomes = asyncio.run(everybody())
+    assert len({session for _, session in outcomes}) == 50
+    store = open_store(server.database)
+    with store.reading() as connection:
+        rows = connection.execute(
+            select(sessions.c.owner, pools.c.id, pools.c.question, sessions.c.settings)
+            .join(pools, pools.c.id == sessions.c.pool_id)
+            .where(pools.c.question.like("Secret %"))
+        ).all()
+    assert len(rows) == 100
+    owner_of = {row.question: row.owner for row in rows}
+    assert len(set(owner_of.values())) == 50
+    priors = 0
+    for row in rows:
+        assert row.owner == owner_of[row.question]
+        if (prior := row.settings["options"].get("prior")) is not None:
+            own = memory_for(store, row.owner, store.pools.get(row.id, row.owner), others=False)
+            assert own is not None
+            assert prior == own.to_dict()
+            priors += 1
+    store.close()
+    assert priors == 50
+
+
+@pytest.fixture
+def scripted(light: Store) -> Iterator[tuple[TestClient, Scripted, Store]]:
+    """The endpoint over a model that speaks no HTTP, as one on this machine."""
+    model = Scripted([*HOT, *MILD])
+    app = create_app(light, Settings(generator=lambda _: model))
+    with TestClient(app, base_url="http://localhost") as client:
+        yield client, model, light
+
+
+def test_a_model_on_this_machine(scripted: tuple[TestClient, Scripted, Store]) -> None:
+    client, model, _ = scripted
+    messages = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": "Hello!"},
+        {"role": "user", "content": [{"type": "text", "text": "What shall I cook?"}]},
+    ]
+    body = {"messages": messages, "max_tokens": 20, "temperature": 0.3, "user": "ada"}
+    reply = client.post("/v1/chat/completions", json=body).json()
+    assert [one["content"] for one in reply["useralign"]["alternatives"]] == HOT
+    request: Any = model.requests[0]
+    assert (request.prompt, request.system) == ("What shall I cook?", "Be brief.")
+    assert request.examples == (("Hello", "Hello!"),)
+    assert (request.max_tokens, request.temperature) == (20, 0.3)
+    wrong = client.post("/v1/chat/completions", json=body | {"max_tokens": "many"})
+    assert wrong.status_code == 422
+    assert "must be numbers" in wrong.json()["error"]["message"]
+
+
+def test_what_gets_no_feedback_does_not_pile_up(
+    scripted: tuple[TestClient, Scripted, Store],
+) -> None:
+    client, _, store = scripted
+    body = {"messages": [{"role": "user", "content": "Hm?"}], "user": "ada"}
+    replies = []
+    for number in range(UNANSWERED + 4):
+        body["messages"] = [{"role": "user", "content": f"Question {number}"}]
+        replies.append(client.post("/v1/chat/completions", json=body).json()["useralign"])
+        if number == 0:
+            told = {"user": "ada", "session": replies[0]["session"], "choice": 0}
+            assert client.post("/v1/feedback", json=told).status_code == 200
+    with store.reading() as connection:
+        for table in (sessions, pools):
+            count = connection.execute(select(func.count()).select_from(table)).scalar()
+            assert count == UNANSWERED + 1
+    assert client.post("/v1/feedback", json=told).status_code == 200
+
+
+def test_a_key_is_needed_elsewhere(open_app: FastAPI) -> None:
+    with TestClient(open_app, base_url="http://localhost") as client:
+        for method, path in (
+            ("GET", "/v1/models"),
+            ("POST", "/v1/chat/completions"),
+            ("POST", "/v1/feedback"),
+            ("DELETE", "/v1/people/ada"),
+        ):
+            reply = client.request(method, path)
+            assert reply.status_code == 401
+            assert "key" in reply.json()["error"]["message"]
+
+
+def test_without_a_model_it_says_how_to_get_one(light: Store) -> None:
+    with TestClient(create_app(light), base_url="http://localhost") as client:
+        body = {"messages": [{"role": "user", "content": "Hello"}]}
+        reply = client.post("/v1/chat/completions", json=body)
+        assert reply.status_code == 503
+        assert "no model" in reply.json()["error"]["message"]
