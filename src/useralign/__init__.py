@@ -8,7 +8,8 @@
         session.tell(pair.first)  # or pair.second: whichever the person likes better
     print(session.best.text)
 
-`Pool.generate` lets a model write the texts; `session.remark("less spicy")` takes a wish in words.
+`Pool.generate` lets a model write the texts; `session.remark("less spicy")` takes a wish in words;
+`personalise(question, texts, ask=...)` does all of it in one call.
 Exceptions are in `useralign.errors`.
 
 The method is that of "Inference-Time Personalized Alignment with a Few User Preference Queries"
@@ -27,6 +28,7 @@ from useralign.pool import Candidate, Pool
 from useralign.session import Session
 
 if TYPE_CHECKING:
+    from useralign.one_call import personalise, personalise_async
     from useralign.users import User, simulate
 
 __version__ = "0.1.0"
@@ -41,16 +43,18 @@ __all__ = [
     "User",
     "UseralignError",
     "list_methods",
+    "personalise",
+    "personalise_async",
     "simulate",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import `User` and `simulate` when first used; other exceptions are in `useralign.errors`."""
-    if name in ("User", "simulate"):
-        from useralign import users  # noqa: PLC0415 - importing this package stays cheap
+    """Import some names when first used; other exceptions are in `useralign.errors`."""
+    if name in ("User", "simulate", "personalise", "personalise_async"):
+        from useralign import one_call, users  # noqa: PLC0415 - importing this package stays cheap
 
-        return getattr(users, name)
+        return getattr(one_call if name.startswith("personalise") else users, name)
     if name.endswith("Error") and hasattr(errors, name):
         return getattr(errors, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

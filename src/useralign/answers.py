@@ -9,15 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from useralign.checks import is_finite, is_whole
+from useralign.checks import is_finite, is_whole, whole
 from useralign.errors import AnswerError, FileFormatError
 from useralign.pool import Candidate
+from useralign.wishes.judge import Judgement, tidy
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-KINDS = ("choice", "ranking", "equal", "neither", "skip", "remark")
+# What answers a screen or is said in words; then, what steers the session.
+KINDS = (
+    "choice", "ranking", "equal", "neither", "skip", "remark", "wish", "withdraw", "final", "go_on",
+    "prove",
+)  # fmt: skip
 _NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+# What is saved of an answer that is about no comparison, by its kind.
+_SAVED = {
+    "remark": ("text", "direction", "weight"),
+    "wish": ("text", "hidden", "favoured", "direction", "judged"),
+    "withdraw": ("text",),
+    "go_on": ("screens",),
+    "prove": ("screens",),
+}
 COUNTED = ("choice", "ranking", "equal", "neither")  # those a person answered a screen with
 
 
@@ -55,22 +68,30 @@ class Answer:
     Parameters
     ----------
     first, second : int
-        The first two candidates of the comparison; -1 for a remark, which is about none.
+        The first two candidates of the comparison; -1 where there is none, as for a remark.
     winner : int or None
-        The best one; None unless the kind is `"choice"`.
+        The best one; None unless the kind is `"choice"` or `"final"`.
     kind : str, optional
-        `"choice"`, `"ranking"`, `"equal"`, `"neither"`, `"skip"` or `"remark"`. Without it, a
-        winner makes a choice and none makes a skip.
+        One of `KINDS`: `"final"` for the candidate that the person takes in the end; `"go_on"` and
+        `"prove"` for asking more. Without it, a winner makes a choice and none makes a skip.
     others : tuple of int
         The other candidates of the comparison.
     order : tuple of int
         Of a ranking: all of them, best first.
     text : str
-        Of a remark: what the person said.
+        Of a remark or wish: what the person said; of a withdrawal: which wish it takes back.
     direction : tuple of float, length d
-        Of a remark: what that means, in the space of the pool's raw features.
+        Of a remark or wish: what that means, in the space of the pool's raw features. A wish may
+        have none.
     weight : float
         Of a remark: how much it counts.
+    screens : int
+        Of `"go_on"` and `"prove"`: how many more screens were announced.
+    hidden, favoured : tuple of int
+        Of a wish: the candidates that it hides, and that it puts first.
+    judged : int
+        Of a wish: how many candidates the pool had when it was made; those that joined it later
+        are judged by words when it is replayed.
     """
 
     first: int
@@ -82,6 +103,10 @@ class Answer:
     text: str = ""
     direction: tuple[float, ...] = ()
     weight: float = 1.0
+    screens: int = 0
+    hidden: tuple[int, ...] = ()
+    favoured: tuple[int, ...] = ()
+    judged: int = 0
 
     def __post_init__(self) -> None:
         if not self.kind:
@@ -89,34 +114,31 @@ class Answer:
 
     @property
     def candidates(self) -> tuple[int, ...]:
-        """The candidates of the comparison; none for a remark."""
-        return () if self.kind == "remark" else (self.first, self.second, *self.others)
+        """The candidates of the comparison; none for what is said in words."""
+        return tuple(k for k in (self.first, self.second, *self.others) if k >= 0)
 
     @property
     def wins(self) -> tuple[tuple[int, int], ...]:
         """Every pair (better, worse) that follows from it: what methods learn from."""
-        if self.kind == "choice" and self.winner is not None:
+        if self.kind in ("choice", "final") and self.winner is not None:
             return tuple((self.winner, k) for k in self.candidates if k != self.winner)
         return tuple(pairwise(self.order))
 
     @property
     def counts(self) -> bool:
-        """Whether the person answered a screen with it; skips and remarks cost nothing."""
+        """Whether the person answered a screen with it; nothing else costs anything."""
         return self.kind in COUNTED
 
     def to_data(self) -> list[int | None] | dict[str, Any]:
         """Return its saved form: `[first, second, winner]` for a pair, else a small mapping."""
         if self.kind in ("choice", "skip") and not self.others:
             return [self.first, self.second, self.winner]
-        if self.kind == "remark":
-            return {
-                "kind": self.kind,
-                "text": self.text,
-                "direction": list(self.direction),
-                "weight": self.weight,
-            }
+        if self.kind in _SAVED:
+            values = {name: getattr(self, name) for name in _SAVED[self.kind]}
+            lists = {name: list(v) for name, v in values.items() if isinstance(v, tuple)}
+            return {"kind": self.kind, **values, **lists}
         data: dict[str, Any] = {"kind": self.kind, "shown": list(self.candidates)}
-        if self.kind == "choice":
+        if self.kind in ("choice", "final"):
             data["winner"] = self.winner
         elif self.kind == "ranking":
             data["order"] = list(self.order)
@@ -132,21 +154,10 @@ def answer_to(
 
 
 def remark(text: str, direction: ArrayLike, weight: float, dimension: int) -> Answer:
-    """Build a remark, or raise if it is not usable.
+    """Build a remark, or raise `AnswerError` if it is not usable.
 
-    Parameters
-    ----------
-    text : str
-    direction : array_like, shape (d,)
-        In the space of the pool's raw features; its length does not matter.
-    weight : float
-    dimension : int
-        d.
-
-    Raises
-    ------
-    AnswerError
-        If it is not usable.
+    `direction` has `dimension` numbers in the space of the pool's raw features; its length does not
+    matter.
     """
     if not isinstance(text, str):
         raise AnswerError(f"a remark must be a text, got {type(text).__name__}")
@@ -165,19 +176,31 @@ def remark(text: str, direction: ArrayLike, weight: float, dimension: int) -> An
     return Answer(-1, -1, None, "remark", text=text, direction=numbers, weight=float(weight))
 
 
+def final(winner: int, others: Iterable[int]) -> Answer:
+    """Build the answer that the person takes a candidate in the end, of those shown with it."""
+    first, second, *rest = (*dict.fromkeys((winner, *others)), -1, -1)
+    return Answer(first, second, winner, "final", tuple(k for k in rest if k >= 0))
+
+
+def wish(text: str, judgement: Judgement, judged: int) -> Answer:
+    """Build a wish from what it says of so many candidates."""
+    hidden, favoured, direction = judgement
+    return Answer(
+        -1, -1, None, "wish", text=text, direction=direction,
+        hidden=hidden, favoured=favoured, judged=judged,
+    )  # fmt: skip
+
+
+def withdrawal(text: str) -> Answer:
+    """Build the answer that takes a wish back."""
+    return Answer(-1, -1, None, "withdraw", text=text)
+
+
 def winner_of(comparison: Comparison, winner: object) -> int:
-    """Return the winner's index in the pool, if it is one of the comparison's candidates.
+    """Return the winner's index in the pool.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    winner : Candidate or int
-        The candidate as the pool has it or as it was before, or its index.
-
-    Raises
-    ------
-    AnswerError
-        If it is none of them.
+    It is the candidate as the pool has it or as it was before, or its index; raises `AnswerError`
+    if it is none of the comparison's.
     """
     for candidate in comparison.candidates:
         if isinstance(winner, Candidate):
@@ -194,18 +217,9 @@ def winner_of(comparison: Comparison, winner: object) -> int:
 
 
 def order_of(comparison: Comparison, order: object) -> tuple[int, ...]:
-    """Return a ranking as indices in the pool, if it has each candidate of the comparison once.
+    """Return a ranking, best first, as indices in the pool.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    order : iterable of Candidate or int
-        Best first.
-
-    Raises
-    ------
-    AnswerError
-        If one is missing, there twice, or not among them.
+    Raises `AnswerError` if a candidate of the comparison is missing or there twice, or another is.
     """
     if isinstance(order, str) or not isinstance(order, Iterable):
         raise AnswerError(f"a ranking must be a list, best first; got {_short(order)}")
@@ -238,10 +252,7 @@ def _short(value: object) -> str:
 def read_indices(data: Any, count: int) -> tuple[int, ...]:
     """Parse the indices of a comparison of `count` candidates; none, or two or more.
 
-    Raises
-    ------
-    FileFormatError
-        If it is something else.
+    Raises `FileFormatError` if it is something else.
     """
     try:
         indices = tuple(data)
@@ -258,14 +269,11 @@ def read_indices(data: Any, count: int) -> tuple[int, ...]:
 def read_answer(item: Any, count: int, dimension: int) -> Answer:
     """Parse an answer from its saved form, over `count` candidates with `dimension` features.
 
-    Raises
-    ------
-    FileFormatError
-        If it is something else.
+    Raises `FileFormatError` if it is something else.
     """
     try:
         answer = _read_rich(item, dimension) if isinstance(item, Mapping) else _read_pair(item)
-        if answer.kind == "remark" or _fits(answer, range(count)):
+        if answer.kind in _SAVED or _fits(answer, range(count)):
             return answer
     except (TypeError, ValueError, KeyError):
         pass
@@ -284,18 +292,40 @@ def _read_rich(item: Mapping[str, Any], dimension: int) -> Answer:
     kind = item["kind"]
     if kind == "remark":
         return remark(item["text"], item["direction"], item["weight"], dimension)
+    if kind in ("go_on", "prove"):
+        return Answer(-1, -1, None, kind, screens=whole("screens", item["screens"], least=0))
+    if kind == "final":
+        return final(item["winner"], item["shown"])
+    if kind == "wish":
+        return _read_wish(item, dimension)
+    if kind == "withdraw":
+        return withdrawal(tidy(item["text"]))
     first, second, *others = item["shown"]
     winner = item["winner"] if kind == "choice" else None
     order = tuple(item["order"]) if kind == "ranking" else ()
     return Answer(first, second, winner, kind, tuple(others), order)
 
 
+def _read_wish(item: Mapping[str, Any], dimension: int) -> Answer:
+    judged, row = item["judged"], item["direction"]
+    hidden, favoured = tuple(item["hidden"]), tuple(item["favoured"])
+    if not is_whole(judged) or not all(
+        is_whole(k) and 0 <= k < judged for k in (*hidden, *favoured)
+    ):
+        raise ValueError("a wish is about candidates of the pool")
+    if row:
+        row = remark("", row, 1.0, dimension).direction  # the same checks
+    return wish(tidy(item["text"]), Judgement(hidden, favoured, tuple(row)), judged)
+
+
 def _fits(answer: Answer, indices: Sequence[int]) -> bool:
     """Whether an answer that was read has what its kind needs, of different candidates."""
     candidates = answer.candidates
+    if answer.kind != "final" and len(candidates) < 2 + len(answer.others):
+        return False
     inside = all(is_whole(k) and k in indices for k in (*candidates, *answer.order))
     if not inside or len(set(candidates)) < len(candidates) or answer.kind not in KINDS:
         return False
-    if answer.kind == "choice":
+    if answer.kind in ("choice", "final"):
         return is_whole(answer.winner) and answer.winner in candidates
     return answer.kind != "ranking" or sorted(answer.order) == sorted(candidates)

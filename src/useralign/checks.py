@@ -16,7 +16,10 @@ def is_whole(value: object) -> bool:
 def is_finite(value: object) -> bool:
     """Return whether a value is a finite real number; True and False are not."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return real and math.isfinite(value)  # type: ignore[arg-type]
+    try:
+        return real and math.isfinite(value)  # type: ignore[arg-type]
+    except OverflowError:  # a whole number of more than 308 digits
+        return False
 
 
 def whole(name: str, value: object, least: int) -> int:

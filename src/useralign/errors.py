@@ -15,6 +15,7 @@ UseralignError
 │   └── ConflictError                  it was answered already, and otherwise
 └── ModelError                         a generator or embedder could not do its work
     ├── ModelUnavailableError          unreachable, not installed, no key, weights not pulled
+    │   └── UpstreamError              a service refused what was passed on to it as it is
     └── ModelAnswerError               it answered, but not with anything usable
 
 Every message says what was received, what was expected, and what to do.
@@ -33,6 +34,10 @@ class InputError(UseralignError, ValueError):
 
 class PoolError(InputError):
     """A pool's candidates or features are not usable."""
+
+
+class ScalingWarning(UserWarning):
+    """A pool works, but its features are scaled so badly that it works poorly."""
 
 
 class OptionError(InputError):
@@ -79,20 +84,30 @@ class ModelUnavailableError(ModelError):
     """The model cannot be reached or loaded."""
 
 
+class UpstreamError(ModelUnavailableError):
+    """A service refused what was passed on to it, in its own words.
+
+    Parameters
+    ----------
+    status : int
+        Of HTTP.
+    body : str
+        What it said, without our key.
+    headers : dict of str
+        Those that tell what it is and when to try again.
+    """
+
+    def __init__(self, status: int, body: str, headers: dict[str, str]) -> None:
+        super().__init__(f"the service behind this one refused (HTTP {status})")
+        self.status, self.body, self.headers = status, body, headers
+
+
 class ModelAnswerError(ModelError):
     """The model answered, but with nothing usable."""
 
 
 class MissingExtraError(UseralignError, ImportError):
-    """An optional dependency is not installed.
-
-    Parameters
-    ----------
-    what : str
-        The feature that was asked for.
-    extra : str
-        The extra of this package that brings it.
-    """
+    """An optional dependency is not installed, which `extra` of this package brings."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional dependency: pip install 'useralign[{extra}]'")

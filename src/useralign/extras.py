@@ -13,23 +13,10 @@ if TYPE_CHECKING:
 
 
 def import_extra(module: str, feature: str, extra: str) -> Any:
-    """Import an optional dependency.
+    """Import an optional dependency of a feature.
 
-    Parameters
-    ----------
-    module : str
-        What to import.
-    feature : str
-        What needs it, for the message.
-    extra : str
-        The extra of this package that brings it.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is not installed.
-    ModelUnavailableError
-        If it is installed but fails to start, as torchvision does beside another build of torch.
+    Raises `MissingExtraError` if it is not installed, and `ModelUnavailableError` if it is but
+    fails to start, as torchvision does beside another build of torch.
     """
     try:
         return importlib.import_module(module)
@@ -43,28 +30,15 @@ def import_extra(module: str, feature: str, extra: str) -> Any:
 
 
 def require_extra(modules: Sequence[str], feature: str, extra: str) -> None:
-    """Raise `MissingExtraError` unless the modules are installed; none of them is imported.
-
-    Parameters
-    ----------
-    modules : sequence of str
-        Top-level names.
-    feature, extra : str
-        As for `import_extra`.
-    """
+    """Raise `MissingExtraError` unless the modules are installed; none of them is imported."""
     if absent_modules(modules):
         raise MissingExtraError(feature, extra)
 
 
 def install_hint(modules: Sequence[str], extra: str | None = None) -> str | None:
-    """Return which modules are not installed and how to get them, or None.
+    """Return which top-level modules are not installed and how to get them, or None.
 
-    Parameters
-    ----------
-    modules : sequence of str
-        Top-level names.
-    extra : str, optional
-        The extra that brings them; without one they belong to the base installation.
+    Without an extra they belong to the base installation.
     """
     absent = absent_modules(modules)
     if not absent:

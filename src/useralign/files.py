@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,23 +13,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from useralign.errors import FileFormatError, OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pydantic import BaseModel, ValidationError
 
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 Model = TypeVar("Model", bound="BaseModel")
 
 
 def cache_dir(*parts: str) -> Path:
     """Return a folder for what can be made again: weights, generations, embeddings.
 
-    `USERALIGN_CACHE` names it; else it is `useralign` under `XDG_CACHE_HOME` or `~/.cache`.
-    The folder is not created here.
-
-    Parameters
-    ----------
-    *parts : str
-        Names of folders below it.
+    `USERALIGN_CACHE` names it; else it is `useralign` under `XDG_CACHE_HOME` or `~/.cache`. The
+    folder is not created here.
     """
     return _folder("USERALIGN_CACHE", "user_cache_dir").joinpath(*parts)
 
@@ -36,13 +33,8 @@ def cache_dir(*parts: str) -> Path:
 def data_dir(*parts: str) -> Path:
     """Return a folder for what cannot be made again: the database of answers.
 
-    `USERALIGN_DATA` names it; else it is `useralign` under `XDG_DATA_HOME` or `~/.local/share`.
-    The folder is not created here.
-
-    Parameters
-    ----------
-    *parts : str
-        Names of folders or files below it.
+    `USERALIGN_DATA` names it; else it is `useralign` under `XDG_DATA_HOME` or `~/.local/share`. The
+    folder is not created here.
     """
     return _folder("USERALIGN_DATA", "user_data_dir").joinpath(*parts)
 
@@ -55,19 +47,7 @@ def _folder(variable: str, usual: str) -> Path:
 
 
 def write_atomically(path: str | Path, content: str | bytes) -> Path:
-    """Write a file by way of a neighbour and a rename: the old content or the new, never half.
-
-    Parameters
-    ----------
-    path : str or Path
-    content : str or bytes
-        Text is written as UTF-8.
-
-    Returns
-    -------
-    Path
-        Where it was written.
-    """
+    """Write a file by way of a neighbour and a rename: the old content or the new, never half."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -98,75 +78,104 @@ def write_json(path: str | Path, data: Any) -> Path:
 
 
 def read_json(path: str | Path) -> Any:
-    """Load a JSON file.
-
-    Raises
-    ------
-    FileFormatError
-        If there is no such file, or it is not JSON (for instance cut short), with its name.
-    """
+    """Load a JSON file, or raise `FileFormatError` with its name."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return parse_json(Path(path).read_text(encoding="utf-8"))
+    except TypeError as error:
+        raise FileFormatError(f"{path!r:.60} is no path; expected the name of a file") from error
     except OSError as error:
         raise FileFormatError(f"{path}: cannot be read ({error.strerror})") from error
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except ValueError as error:
         raise FileFormatError(f"{path}: is not JSON, or was cut short ({error})") from error
 
 
+def parse_json(text: str | bytes) -> Any:
+    """Return the value of a JSON text that anybody may have written.
+
+    Raises `ValueError` if it is not JSON, or is JSON that could not be written again: too deep, a
+    number of thousands of digits, or half a character (a lone surrogate).
+    """
+    try:
+        value = json.loads(text)
+        # Only an escape can bring one in; looking for it costs less than encoding everything.
+        if _SURROGATE.search(text if isinstance(text, str) else text.decode("utf-8")):
+            json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except UnicodeEncodeError:
+        raise ValueError("it holds half a character, a lone surrogate") from None
+    return value
+
+
 def parse_toml(
-    model: type[Model], text: str, where: str, *, check: Callable[[Model], None], help_: str
+    model: type[Model],
+    text: str,
+    where: str,
+    *,
+    help_: str,
+    check: Callable[[Model], None] | None = None,
+    context: Mapping[str, Any] | None = None,
+    shown: Callable[[str], str] = str,
 ) -> Model:
     """Parse a TOML file that people write by hand into a checked model.
 
-    Parameters
-    ----------
-    model : type
-    text : str
-    where : str
-        The file's name in messages.
-    check : callable
-        Raises `OptionError` for mistakes that the model alone cannot see.
-    help_ : str
-        What shows the keys there are; ends the message about a missing or an unknown one.
-
-    Raises
-    ------
-    FileFormatError
-        With the file, the key, what was received and what was expected.
+    `check` raises `OptionError` for mistakes that the model alone cannot see, `context` is for the
+    model's validators, and `shown` returns a key as the file spells it. `help_` shows the keys
+    there are, and ends the message about a missing or an unknown one. Raises `FileFormatError` with
+    `where`, and for everything that is wrong the key, what was received and what was expected.
     """
     import tomllib  # noqa: PLC0415 - importing this package stays cheap
 
     from pydantic import ValidationError  # noqa: PLC0415
 
     try:
-        data = model.model_validate(tomllib.loads(text))
-        check(data)
-    except tomllib.TOMLDecodeError as error:
-        raise FileFormatError(f"{where}: is not TOML ({error})") from error
+        data = model.model_validate(tomllib.loads(text), context=context)
+        if check is not None:
+            check(data)
     except ValidationError as error:
-        raise FileFormatError(f"{where}: {_first_problem(error, help_)}") from error
+        problems = [shown(line) for line in _problems(error, help_)]
+        count = f"{len(problems)} things are wrong:\n  " if len(problems) > 1 else ""
+        lines = "\n  ".join(problems)
+        raise FileFormatError(f"{where}: {count}{lines}") from error
     except OptionError as error:
         raise FileFormatError(f"{where}: {error}") from error
+    # A number of thousands of digits is a plain ValueError.
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{where}: is not TOML ({error})") from error
     return data
 
 
 def _is_branch(part: str) -> bool:
     """Whether part of a path is the name of a branch of a union, which nobody wrote."""
     named = part.replace("-", "_").isidentifier()
-    return not named or part == "literal" or part.startswith("constrained-")
+    types = ("literal", "str", "int", "float")
+    return not named or part in types or part.startswith("constrained-")
 
 
-def _first_problem(error: ValidationError, help_: str) -> str:
-    first = error.errors()[0]
-    key = ""
-    for part in first["loc"]:
-        if isinstance(part, int):
-            key += f"[{part}]"
-        elif not _is_branch(part):
-            key += f".{part}" if key else part
-    if first["type"] == "missing":
+def _problems(error: ValidationError, help_: str) -> list[str]:
+    """Return a line for each thing that is wrong; of a union, what its first branch says."""
+    lines: dict[str, str] = {}
+    for number, detail in enumerate(error.errors()):
+        key = ""
+        for part in detail["loc"]:
+            if isinstance(part, int):
+                key += f"[{part}]"
+            elif not _is_branch(part):
+                key += f".{part}" if key else part
+        if not key and detail["type"] == "value_error":  # of the whole: a line each, with its key
+            whole = detail["msg"].removeprefix("Value error, ").splitlines()
+            lines |= {f"{number} {index}": line for index, line in enumerate(whole)}
+        else:
+            lines.setdefault(key, _problem(key, detail, help_))
+    return list(lines.values())
+
+
+def _problem(key: str, detail: Any, help_: str) -> str:
+    if detail["type"] == "missing":
         return f"{key}: is missing; {help_}"
-    if first["type"] == "extra_forbidden":
+    if detail["type"] == "extra_forbidden":
         return f"{key}: is not a key of such a file; {help_}"
-    message = first["msg"].removeprefix("Value error, ")
-    return f"{key or 'file'}: {message[:1].lower()}{message[1:]}; got {str(first['input'])[:60]!r}"
+    message = detail["msg"].removeprefix("Value error, ")
+    value = detail["input"]
+    received = "" if isinstance(value, dict) else f"; got {str(value)[:60]!r}"
+    return f"{key or 'file'}: {message[:1].lower()}{message[1:]}{received}"

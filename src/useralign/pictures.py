@@ -39,19 +39,9 @@ def locate(image: str) -> str:
 
 
 def features(images: Sequence[str], identity: str) -> NDArray[np.float64] | None:
-    """Return the features of shipped pictures, shape (n, d).
+    """Return the features of shipped pictures, shape (n, d), by the embedder of this `identity`.
 
-    Parameters
-    ----------
-    images : sequence of str, length n
-        Paths of image files.
-    identity : str
-        The `identity` of the embedder whose features are wanted.
-
-    Returns
-    -------
-    ndarray, shape (n, d), or None
-        None if a picture is not shipped, or if its features are another embedder's.
+    None if a picture is not shipped, or if its features are another embedder's.
     """
     made_by, rows, vectors = _features()
     if identity != made_by or not all(map(is_shipped, images)):

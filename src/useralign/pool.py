@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, overload
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from useralign import pictures, registry
-from useralign.errors import FileFormatError, PoolError
+from useralign.errors import FileFormatError, PoolError, ScalingWarning
 from useralign.files import read_json, write_json
-from useralign.geometry.features import as_matrix, normalise
+from useralign.geometry.features import as_matrix, normalise, outlier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +66,11 @@ class Candidate:
     def label(self) -> str:
         """Its id if it has one, else one made of its index."""
         return self.id or f"c{self.index}"
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether it has a picture: a file, or what a database keeps of one."""
+        return bool(self.image or self.meta.get("media"))
 
     def to_dict(self) -> dict[str, Any]:
         """Return its fields but the index, without those that are empty."""
@@ -118,7 +124,7 @@ class Pool:
     baseline : Candidate or str, optional
         The answer that the model gives without personalisation (temperature 0). It is what
         win-rates are measured against; it is never asked about.
-    normalise : {"ball", "unit", "diameter", "none"}
+    normalise : {"ball", "unit", "diameter", "clip", "none"}
         How `features` come into the ball of radius 0.5; see `useralign.geometry.normalise`.
     embedder : str, optional
         The name of the embedder that made the features; `embed` uses it for new candidates.
@@ -160,13 +166,15 @@ class Pool:
                 "give one row a candidate, in the same order"
             )
         self.question = question
-        self.candidates = _indexed(candidates)
+        self.candidates = _with_own_labels(_indexed(candidates))
         self.baseline = Candidate(text=baseline) if isinstance(baseline, str) else baseline
         self.normalise = normalise
         self.embedder = embedder
         self.meta: dict[str, Any] = dict(meta or {})
         self.raw_features: NDArray[np.float64] = matrix
         self.features: NDArray[np.float64] = _normalised(matrix, normalise)
+        if (trouble := outlier(matrix, normalise)) is not None:
+            warnings.warn(trouble, ScalingWarning, stacklevel=2)
         self.raw_baseline_features = self._checked_row(baseline_features)
 
     @classmethod
@@ -218,7 +226,7 @@ class Pool:
         ----------
         question : str
         model : str, Path or Generator, optional
-            A generator or its name, such as "openai:gpt-4o" or "local:smollm2-135m"; the best one
+            A generator or its name, such as "openai:gpt-4o" or "ollama:llama3.2"; the best one
             available when not given.
         size : int, optional
             How many candidates.
@@ -235,9 +243,11 @@ class Pool:
         ModelError
             If the model failed for good. What it wrote is kept: the same call again goes on.
         """
-        from useralign.pooling import generate_pool  # noqa: PLC0415 - the way up to the models
+        from useralign import pooling  # noqa: PLC0415 - the way up to the models
 
-        return generate_pool(question, model, embedder, size=size, kind=kind, progress=progress)
+        generator = pooling.load_generator(model)
+        recipe = pooling.default_recipe(generator, kind=kind, size=size)
+        return pooling.generate_pool(question, generator, embedder, recipe, progress=progress)
 
     @classmethod
     def from_features(cls, features: ArrayLike, *, question: str = "", **options: Any) -> Pool:
@@ -494,6 +504,24 @@ def _indexed(candidates: Sequence[Candidate | str]) -> Sequence[Candidate]:
     )
 
 
+def _with_own_labels(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Return the candidates, or raise PoolError if two of them go by the same id.
+
+    An answer is recorded by it; a candidate without one goes by its index.
+    """
+    if isinstance(candidates, Numbered):
+        return candidates
+    owners: dict[str, int] = {}
+    for candidate in candidates:
+        first = owners.setdefault(candidate.label, candidate.index)
+        if first != candidate.index:
+            raise PoolError(
+                f"candidates {first} and {candidate.index} have the same id {candidate.label!r}; "
+                "ids must differ (a candidate without one is called c0, c1, ... by its index)"
+            )
+    return candidates
+
+
 def _check_list(candidates: object) -> None:
     """Raise PoolError unless it is a list with something in it."""
     if isinstance(candidates, str) or not isinstance(candidates, Sequence):
@@ -516,18 +544,8 @@ def _union(
 ) -> tuple[Sequence[Candidate], list[int]]:
     """Return the candidates of a pool followed by new ones, and the indices of those in `items`.
 
-    Parameters
-    ----------
-    present : sequence of Candidate
-    items : sequence of Candidate or str
-        One whose text and image are there already, or came before, is left out.
-    rows : int
-        How many rows of features came with them.
-
-    Raises
-    ------
-    PoolError
-        If the numbers differ, or an id is taken by another candidate.
+    One whose text and image are there already, or came before, is left out. Raises `PoolError` if
+    an id is taken by another candidate, or `rows`, the number of rows of features, is another.
     """
     _check_list(items)
     if len(items) != rows:

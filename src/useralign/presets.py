@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from useralign.pool import Candidate, Pool
 
 SCREENS = 5  # at most, unless the person goes on
-SURE = 0.85  # by its own cautious count; measured it is right 9 times in 10 or more
+SURE = 0.8  # by its own cautious count; measured it is right 9 times in 10 or more
 TOP = 3  # stop when this sure that the favourite is among the best three,
-SMALL = 5  # but of small pools only among the best fifth
+OF = 20  # but in smaller pools among the same share as three of twenty
 PICTURES = 9  # per screen; a phone has room for six
 # Words of a typical text up to which so many fit a glance; two of what is longer.
 GLANCE = ((40, 4), (80, 3))
@@ -25,17 +25,11 @@ _SAMPLE = 1000  # candidates that are looked at in a large pool
 
 
 def few(pool: Pool) -> dict[str, Any]:
-    """Return the options of `Session`, but the seed, that make the preset `few` for a pool.
-
-    Parameters
-    ----------
-    pool : Pool
-        Its candidates decide how many are shown at once.
-    """
+    """Return the options of `Session`, but the seed, that make the preset `few` for a pool."""
     return {
         "method": "frugal",
         "sure": SURE,
-        "top": max(min(TOP, len(pool) // SMALL), 1),
+        "top": max(min(TOP, TOP * len(pool) // OF), 1),
         "budget": SCREENS,
         "per_screen": per_glance(pool[k] for k in range(min(len(pool), _SAMPLE))),
     }
@@ -47,7 +41,7 @@ def per_glance(candidates: Iterable[Candidate]) -> int:
     It is their median length that counts. What has neither text nor picture is short.
     """
     options = list(candidates)
-    if all(candidate.image for candidate in options):
+    if all(candidate.is_picture for candidate in options):
         return PICTURES
     words = float(np.median([len(candidate.text.split()) for candidate in options]))
     return next((count for most, count in GLANCE if words <= most), 2)

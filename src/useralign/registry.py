@@ -27,31 +27,12 @@ def _group(kind: str) -> dict[str, EntryPoint]:
 
 
 def names(kind: str) -> list[str]:
-    """List the registered names of one kind, sorted.
-
-    Parameters
-    ----------
-    kind : str
-        One of `KINDS`.
-    """
+    """List the registered names of one of `KINDS`, sorted."""
     return sorted(_group(kind))
 
 
 def load(kind: str, name: str) -> Any:
-    """Import and return what is registered under a name.
-
-    Parameters
-    ----------
-    kind : str
-        One of `KINDS`.
-    name : str
-        A name that `names(kind)` lists.
-
-    Raises
-    ------
-    OptionError
-        If nothing of that name is registered.
-    """
+    """Import and return what is registered under a name, or raise `OptionError` if nothing is."""
     try:
         point = _group(kind)[name]
     except KeyError:

@@ -12,9 +12,11 @@ resuming, undoing, or going on with a larger pool is replaying it.
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, SupportsIndex
 
 import numpy as np
 
@@ -22,19 +24,29 @@ from useralign.answers import (
     Answer,
     Comparison,
     answer_to,
+    final,
     order_of,
     read_answer,
     read_indices,
     remark,
     winner_of,
+    wish,
+    withdrawal,
 )
-from useralign.checks import is_finite, whole
-from useralign.errors import FeedbackError, FileFormatError, OptionError, SessionStateError
+from useralign.checks import is_finite, is_whole, whole
+from useralign.errors import (
+    AnswerError,
+    FeedbackError,
+    FileFormatError,
+    OptionError,
+    SessionStateError,
+)
 from useralign.files import read_json, write_json
 from useralign.geometry import ZERO
 from useralign.methods import Confidence, Decision, Method, Run, method_for
-from useralign.pool import Pool
+from useralign.pool import Candidate, Pool
 from useralign.presets import few
+from useralign.wishes.judge import Judgement, Wish, by_words, describe, judge, phrases_of, tidy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,11 +54,29 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from useralign.models import Generator
-    from useralign.pool import Candidate
 
 FORMAT = "useralign-session/1"
 LIMIT = 199  # the paper's cap on steps, for pools of up to a quarter of that many candidates
 MOST_PER_SCREEN = 9
+LEAD = 2  # screens on which what a wish favours comes first
+SHORTLIST = 3
+PROOF = "useralign"  # the method that proves
+INDIFFERENT = 3  # screens that were all called equal, after which it is no use to ask on
+MOST_INDIFFERENT = 5  # the same where some were pairs, or would not do
+_STEERING = frozenset(("wish", "withdraw", "go_on", "prove"))  # they change what came before
+PROVABLE = 200  # candidates up to which the price of a proof is found by trying
+# Screens that most people need with `frugal`, by how many candidates a screen has (docs/few.md).
+USUAL_SCREENS = {2: 5, 3: 4, 4: 3, 5: 3, 6: 3, 7: 3, 8: 2, 9: 2}
+
+
+class _Rules(NamedTuple):
+    """What a session goes by; asking more, or for a proof, changes it."""
+
+    method: Method
+    epsilon: float | None
+    budget: int | None
+    limit: int
+    per_screen: int
 
 
 class Session:
@@ -101,16 +131,12 @@ class Session:
         if not isinstance(pool, Pool):
             raise OptionError(f"pool must be a useralign.Pool, got {type(pool).__name__}")
         self.pool = pool
-        self.method = method_for(method, **options)
-        self.epsilon, self.budget, self.per_screen = check_options(
-            self.method,
-            epsilon=epsilon,
-            budget=budget,
-            seed=seed,
-            limit=limit,
-            per_screen=per_screen,
+        by = method_for(method, **options)
+        epsilon, budget, per_screen = check_options(
+            by, epsilon=epsilon, budget=budget, seed=seed, limit=limit, per_screen=per_screen
         )
-        self.limit = self._usual_limit() if limit is None else int(limit)
+        most = _usual_limit(pool, budget) if limit is None else int(limit)
+        self._first_rules = _Rules(by, epsilon, budget, most, per_screen)
         self.seed = secrets.randbits(32) if seed is None else int(seed)
         self._comparison: Comparison | None = None  # the one that waits for its answer
         self._resumed: tuple[int, ...] = ()  # the one that a saved session waited with
@@ -123,7 +149,7 @@ class Session:
         """Start a session for a person in a hurry: a few screens of a few candidates each.
 
         The method `frugal` asks until it is sure enough that its favourite is among the best
-        three, or of less than 15 candidates the best fifth, and at most 5 screens; `go_on` asks
+        three, or of less than 20 candidates the same share, and at most 5 screens; `go_on` asks
         more. A screen has 4 short texts, 3 longer ones, 2 long ones or 9 pictures, by what the pool
         has (`useralign.presets`).
 
@@ -149,6 +175,12 @@ class Session:
         state = self.stop_reason or "asking"
         return f"Session({self.method!r}, {self.pool!r}, {self.cost} answers, {state})"
 
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what a notebook shows: cards to click on, or a text; see `useralign.notebook`."""
+        from useralign.notebook import bundle  # noqa: PLC0415 - the way up to the front end
+
+        return bundle(self)
+
     def ask(self) -> Comparison | None:
         """Return the next comparison, or None when the session is over.
 
@@ -157,8 +189,9 @@ class Session:
         if self._comparison is None and self.stop_reason is None:
             first, second, bound = self._decide()
             if second is not None:
-                more = () if self.per_screen == 2 else self._run.several(self.per_screen)[2:]
-                indices = (first, second, *more)
+                several = self.per_screen > 2
+                chosen = self._run.several(self.per_screen) if several else (first, second)
+                indices = self._favoured_first(chosen)
                 if self._resumed and set(self._resumed) != set(indices):
                     indices = self._resumed
                 one, other, *others = (self.pool[k] for k in indices)
@@ -166,7 +199,7 @@ class Session:
         return None if self._stopped else self._comparison
 
     def tell(self, winner: Candidate | SupportsIndex) -> None:
-        """Answer the comparison that `ask` returned.
+        """Answer the comparison that `ask` returned; `choose` ends the session with a candidate.
 
         Parameters
         ----------
@@ -234,7 +267,7 @@ class Session:
         direction : array_like, shape (d,), optional
             Where it points in the space of `pool.raw_features`. Only the way counts, not its
             length, so that it is the same way in the normalised features. When not given, it is
-            read from the text (`useralign.remarks`).
+            read from the text (`useralign.wishes`).
         weight : float
             How much it counts; 1 is as much as two clear answers.
         model : Generator, optional
@@ -250,10 +283,74 @@ class Session:
         """
         _check_use(self._run, "remark")
         if direction is None:
-            from useralign.remarks import direction_of  # noqa: PLC0415 - the way up to the models
+            from useralign.wishes import direction_of  # noqa: PLC0415 - loads models
 
             direction = direction_of(text, self.pool, generator=model)
         self._take(remark(text, direction, weight, self.pool.dimension))
+
+    def wish(
+        self, text: str, *, model: Generator | None = None, patience: float | None = None
+    ) -> Wish:
+        """Take in something that matters to the person, at any time; it answers no comparison.
+
+        What must not be there ("no fish", "vegetarian") hides candidates: they are neither shown
+        nor recommended while others remain. What is wanted ("spicy", "less sweet") puts candidates
+        first on the next screens, and leans the estimate as a remark does. Candidates that join the
+        pool later are judged as well, by words. The same wish again takes the place of the first.
+
+        Parameters
+        ----------
+        text : str
+            What was said; `useralign.wishes.chips` proposes some.
+        model : Generator, optional
+            A language model that judges the candidates beside the words; one call, cached.
+        patience : float, optional
+            Seconds to wait for the model; then words alone decide.
+
+        Returns
+        -------
+        Wish
+            What it hides and favours, and its effect in words.
+
+        Raises
+        ------
+        AnswerError
+            If there is nothing in it to go by, or (`FeedbackError`) the method cannot leave
+            candidates out. Nothing has changed.
+        """
+        _check_use(self._run, "wish")
+        line = tidy(text)
+        judgement = judge(line, self.pool, model=model, patience=patience)
+        again = line.casefold() in (own.text.casefold() for own in self.wishes)
+        self._answers.append(wish(line, judgement, len(self.pool)))
+        if again:
+            self._restart()
+        else:
+            self._wishes = self._judge_wishes()
+            self._teach_wish(len(self._answers) - 1)
+            self._changed()
+        return self.wishes[-1]
+
+    def withdraw(self, text: str) -> None:
+        """Take a wish back, whenever it was made; what it hid may be shown again.
+
+        Parameters
+        ----------
+        text : str
+            As it was made.
+
+        Raises
+        ------
+        AnswerError
+            If there is no such wish. Nothing has changed.
+        """
+        line = tidy(text)
+        names = [own.text for own in self.wishes]
+        if line.casefold() not in map(str.casefold, names):
+            known = f"the wishes are {', '.join(map(repr, names))}" if names else "there is none"
+            raise AnswerError(f"there is no wish {line!r:.80} to take back; {known}")
+        self._answers.append(withdrawal(line))
+        self._restart()
 
     def extend(
         self, candidates: Sequence[Candidate | str] | None, features: ArrayLike | None = None
@@ -280,14 +377,16 @@ class Session:
         """
         if features is None:
             features = self.pool.embed(candidates or [])
-        before = self.pool, self.limit
-        usual = self.limit == self._usual_limit()
+        before = self.pool, self._first_rules
+        rules = self._first_rules
         self.pool = self.pool.extended(candidates, features)
-        self.limit = self._usual_limit() if usual else self.limit
+        if rules.limit == _usual_limit(before[0], rules.budget):
+            limit = _usual_limit(self.pool, rules.budget)
+            self._first_rules = rules._replace(limit=limit)
         try:
             self._restart()
         except Exception:
-            self.pool, self.limit = before
+            self.pool, self._first_rules = before
             self._restart()
             raise
         return tuple(self.pool[k] for k in range(len(before[0]), len(self.pool)))
@@ -307,21 +406,69 @@ class Session:
         screens : int
             At least 1.
         """
-        more = whole("screens", screens, least=1)
-        self._stopped = False
-        self.epsilon, self.budget = None, self._cost + more
-        self.limit = max(self.limit, self.budget)
-        self._restart()
+        self._steer(Answer(-1, -1, None, "go_on", screens=whole("screens", screens, least=1)))
+
+    def prove(self) -> None:
+        """Go on with the paper's method until the best is proven, from all answers so far.
+
+        That is `useralign` with two candidates a screen and epsilon 0. It takes back a stop, and
+        is saved and resumed like that; `undo` takes it back while nothing was answered since.
+        """
+        self._steer(Answer(-1, -1, None, "prove", screens=self.proof_price()))
+
+    def proof_price(self) -> int:
+        """Return about how many more questions `prove` would ask; 0 if the best is proven.
+
+        They are counted by asking them of somebody whose taste is the present estimate. In large
+        pools, those that may still be the best are counted instead.
+        """
+        if "price" not in self._derived:
+            self._derived["price"] = self._count_proof()
+        return int(self._derived["price"])
+
+    def _count_proof(self) -> int:
+        steering = ("go_on", "prove", "final")  # what only steers the session
+        answers = [answer for answer in self._answers if answer.kind not in steering]
+        answers.append(Answer(-1, -1, None, "prove"))
+        trial = Session(self.pool, seed=self.seed, answers=answers)
+        if len(self.pool) > PROVABLE:
+            return len(trial.viable) - 1
+        scores, before = self.scores, trial.cost
+        while (pair := trial.ask()) is not None:
+            trial.tell(max(pair.candidates, key=lambda candidate: scores[candidate.index]))
+        return trial.cost - before
+
+    def choose(self, candidate: Candidate | SupportsIndex) -> None:
+        """End the session with a candidate: the person takes it, whatever the estimate says.
+
+        It counts as preferred to the rest of the shortlist, and costs nothing; `undo` takes it
+        back, `go_on` asks more.
+
+        Parameters
+        ----------
+        candidate : Candidate or int
+            Any of the pool, or its index.
+
+        Raises
+        ------
+        AnswerError
+            If it is none of the pool. Nothing has changed.
+        """
+        winner = _index_in(self.pool, candidate)
+        if self.choice is not None:
+            self._answers.pop()
+            self._restart()
+        self._take(final(winner, (c.index for c in self.shortlist)))
 
     def undo(self) -> Answer | None:
-        """Take back the last answer, skip or remark, or a stop (returns None).
+        """Take back the last answer or whatever else was said, or a stop (returns None).
 
         Raises
         ------
         SessionStateError
             If there is nothing to take back.
         """
-        if self._stopped:
+        if self._stopped and self.choice is None:
             self._stopped = False
             return None
         if not self._answers:
@@ -332,9 +479,37 @@ class Session:
 
     @property
     def best(self) -> Candidate:
-        """The candidate to recommend after the answers so far."""
+        """The candidate to recommend after the answers so far, or the one that was chosen."""
         self._decide()
-        return self.pool[self._run.best()]
+        return self.choice or self.pool[self._run.best()]
+
+    @property
+    def choice(self) -> Candidate | None:
+        """The candidate that the person took with `choose`; None while there is none."""
+        last = self._answers[-1] if self._answers else None
+        return None if last is None or last.kind != "final" else self.pool[int(last.winner or 0)]
+
+    @property
+    def ranking(self) -> tuple[Candidate, ...]:
+        """All candidates in the person's order: `best`, then by score; what will not do, last."""
+        best, out, scores = self.best.index, self._run.out, self.scores
+        order = sorted(range(len(self.pool)), key=lambda k: (k != best, k in out, -scores[k]))
+        return tuple(self.pool[k] for k in order)
+
+    @property
+    def shortlist(self) -> tuple[Candidate, ...]:
+        """The first three of `ranking`, without what will not do."""
+        out = self._run.out - {self.best.index}
+        return tuple(c for c in self.ranking[:SHORTLIST] if c.index not in out)
+
+    @property
+    def expected_screens(self) -> int:
+        """About how many screens the whole session takes; it may grow, and never falls.
+
+        What was announced when the person asked for more; else what most people need, by the
+        method and by how many candidates a screen has.
+        """
+        return max(self._announced, self._cost + (not self.finished))
 
     @property
     def bound(self) -> float:
@@ -354,13 +529,31 @@ class Session:
 
     @property
     def cost(self) -> int:
-        """How many comparisons the person has answered; skips and remarks do not count."""
+        """How many comparisons the person has answered; skips, remarks and wishes are free."""
         return self._cost
 
     @property
     def answers(self) -> tuple[Answer, ...]:
-        """The answers so far, skips and remarks included, in order."""
+        """The answers so far, skips, remarks and wishes included, in order."""
         return tuple(self._answers)
+
+    @property
+    def wishes(self) -> tuple[Wish, ...]:
+        """What matters to the person, in the order in which it was said, with its effect."""
+        return tuple(
+            Wish(
+                self._answers[place].text,
+                judgement.hidden,
+                judgement.favoured,
+                describe(self._answers[place].text, self.pool, judgement, blocked=blocked),
+            )
+            for place, (judgement, blocked) in self._wishes.items()
+        )
+
+    @property
+    def hidden(self) -> frozenset[int]:
+        """The indices of the candidates that wishes hide."""
+        return frozenset(k for judgement, _ in self._wishes.values() for k in judgement.hidden)
 
     @property
     def scores(self) -> NDArray[np.float64]:
@@ -383,12 +576,21 @@ class Session:
     def stop_reason(self) -> str | None:
         """Why the session is over, or None while it is not.
 
-        `"stopped"` by the person, `"bound"` at most epsilon, `"confident"` enough by the
+        `"chosen"` or `"stopped"` by the person, `"indifferent"` if all they said is that
+        candidates are equal or will not do, `"bound"` at most epsilon, `"confident"` enough by the
         method's own rule, `"budget"` used up, `"limit"` reached, or `"exhausted"`: nothing is
         left that is worth asking.
         """
+        return self._ended_by_person() or self._ended_by_method()
+
+    def _ended_by_person(self) -> str | None:
+        if self.choice is not None:
+            return "chosen"
         if self._stopped:
             return "stopped"
+        return "indifferent" if self.epsilon is not None and _indifferent(self._answers) else None
+
+    def _ended_by_method(self) -> str | None:
         decision = self._decide()
         certified = decision.bound <= (self.epsilon or 0.0) + ZERO * self.method.norm_bound
         if self.epsilon is not None and certified:
@@ -403,19 +605,19 @@ class Session:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the session as plain data, to be kept beside its pool."""
-        waiting = self._comparison
+        waiting, first = self._comparison, self._first_rules
         return {
             "format": FORMAT,
             "pool": {"fingerprint": self.pool.fingerprint, "question": self.pool.question},
-            "method": self.method.name,
-            "options": self.method.options(),
-            "epsilon": self.epsilon,
-            "budget": self.budget,
-            "limit": self.limit,
+            "method": first.method.name,
+            "options": first.method.options(),
+            "epsilon": first.epsilon,
+            "budget": first.budget,
+            "limit": first.limit,
             "seed": self.seed,
             "answers": [answer.to_data() for answer in self._answers],
             "stopped": self._stopped,
-            **({} if self.per_screen == 2 else {"shown": self.per_screen}),
+            **({} if first.per_screen == 2 else {"shown": first.per_screen}),
             **({"asked": [c.index for c in waiting.candidates]} if waiting else {}),
         }
 
@@ -471,16 +673,142 @@ class Session:
         except FileFormatError as error:
             raise FileFormatError(f"{path}: {error}") from error
 
+    def copy(self) -> Self:
+        """Return a session that goes its own way from here; nothing is replayed."""
+        twin = copy(self)
+        twin._answers = list(self._answers)
+        twin._run = self._run.copy()
+        return twin
+
+    def follow(self, answers: Iterable[Any], *, stopped: bool = False) -> None:
+        """Take in answers as a saved session has them, after those so far.
+
+        It is what `resume` does with all of them, for who has a session with the first ones.
+
+        Parameters
+        ----------
+        answers : iterable
+            As `to_dict` returns them.
+        stopped : bool
+            Whether the person ended the session after them.
+        """
+        more = [read_answer(item, *self.pool.features.shape) for item in answers]
+        if _STEERING.isdisjoint(answer.kind for answer in more):
+            for answer in more:
+                self._take(answer)
+        else:
+            self._answers += more
+            self._restart()
+        self._stopped = stopped
+
     def _restart(self) -> None:
         """Replay the answers so far into a new run of the method."""
+        self._set_rules()
         self._run = self.method.start(
             self.pool.features, self.seed, fixed_budget=self.epsilon is None
         )
-        for answer in self._answers:
+        self._wishes = self._judge_wishes()
+        for place, answer in enumerate(self._answers):
+            if place in self._wishes:
+                self._teach_wish(place)
             _teach(self._run, answer)
         self._cost = sum(answer.counts for answer in self._answers)
+        self._changed()
+
+    def _set_rules(self) -> None:
+        rules, self._announced = self._replay_rules()
+        self.method, self.epsilon, self.budget, self.limit, self.per_screen = rules
+
+    def _teach_wish(self, place: int) -> None:
+        """Pass a wish to the run: what it hides, with what earlier ones hide, and its direction."""
+        earlier = (judgement for at, (judgement, _) in self._wishes.items() if at <= place)
+        self._run.exclude({k for judgement in earlier for k in judgement.hidden})
+        direction = self._wishes[place][0].direction
+        if direction and "remark" in self._run.takes:
+            self._run.lean(_unit(direction), 1.0)
+
+    def _changed(self) -> None:
+        """Forget what was computed from the answers so far."""
         self._decision = self._comparison = None
         self._resumed = ()
+        self._derived: dict[str, Any] = {}  # a new one: copies of this session share the old
+
+    def _replay_rules(self) -> tuple[_Rules, int]:
+        """Return what the session goes by after its answers, and how many screens are announced."""
+        rules, cost = self._first_rules, 0
+        announced = _usual_screens(rules, len(self.pool))
+        for answer in self._answers:
+            cost += answer.counts
+            if answer.kind == "prove":
+                rules = _proof_rules(rules, self.pool)
+            elif answer.kind == "go_on":
+                budget = cost + answer.screens
+                limit = max(rules.limit, budget)
+                rules = rules._replace(epsilon=None, budget=budget, limit=limit)
+            announced = max(announced, cost + answer.screens)
+        return rules, announced
+
+    def _steer(self, answer: Answer) -> None:
+        """Take in that the person wants to be asked more; for another method, replay."""
+        self._stopped = False
+        self._answers.append(answer)
+        before = self.method, self.epsilon is None
+        self._set_rules()
+        if (self.method, self.epsilon is None) == before:
+            self._changed()  # the same questions; only when to stop is another
+        else:
+            self._restart()
+
+    def _judge_wishes(self) -> dict[int, tuple[Judgement, bool]]:
+        """Return what each wish in force says, by its place among the answers.
+
+        With it stands whether it is made to hide nothing, because it would leave none.
+        """
+        places: dict[str, int] = {}
+        for place, answer in enumerate(self._answers):
+            if answer.kind in ("wish", "withdraw"):
+                places.pop(answer.text.casefold(), None)
+                if answer.kind == "wish":
+                    places[answer.text.casefold()] = place
+        hidden: set[int] = set()
+        result = {}
+        for place in places.values():
+            judgement = self._judgement(self._answers[place])
+            if blocked := len(hidden.union(judgement.hidden)) == len(self.pool):
+                judgement = judgement._replace(hidden=())
+            hidden.update(judgement.hidden)
+            result[place] = judgement, blocked
+        return result
+
+    def _judgement(self, answer: Answer) -> Judgement:
+        """Return what a wish says of all candidates, also of those that joined since."""
+        joined = range(answer.judged, len(self.pool))
+        hidden, favoured = answer.hidden, answer.favoured
+        if joined:
+            more, first = by_words(phrases_of(answer.text, self.pool), self.pool.candidates, joined)
+            hidden, favoured = (*hidden, *sorted(more)), (*favoured, *sorted(first))
+        return Judgement(hidden, favoured, answer.direction)
+
+    def _favoured_first(self, screen: tuple[int, ...]) -> tuple[int, ...]:
+        """Return a screen with those candidates first that wishes favour and nobody saw yet.
+
+        The best one so far stays, to be compared with them; what room is left is the method's.
+        """
+        votes: Counter[int] = Counter()
+        for place, (judgement, _) in self._wishes.items():
+            if sum(answer.counts for answer in self._answers[place:]) < LEAD:
+                votes.update(judgement.favoured)
+        seen = {k for answer in self._answers for k in answer.candidates} if votes else set()
+        if not (votes := Counter({k: n for k, n in votes.items() if k not in seen})):
+            return screen
+        scores, possible = self._run.scores(), self._run.possible()
+        fresh = [k for k in votes if possible[k]]
+        fresh.sort(key=lambda k: (-votes[k], k not in screen, -scores[k], k))
+        result: list[int] = []
+        for k in (*((self._run.best(),) if self._cost else ()), *fresh, *screen):
+            if len(result) < self.per_screen and self._run.open(k, result):
+                result.append(k)
+        return tuple(result) if len(result) > 1 else screen
 
     def _decide(self) -> Decision:
         if self._decision is None:
@@ -491,11 +819,7 @@ class Session:
         _teach(self._run, answer)
         self._answers.append(answer)
         self._cost += answer.counts
-        self._decision = self._comparison = None
-        self._resumed = ()
-
-    def _usual_limit(self) -> int:
-        return max(LIMIT, 4 * len(self.pool), self.budget or 0)
+        self._changed()
 
     def _pending(self, call: str) -> Comparison:
         if self._comparison is None or self._stopped:
@@ -503,6 +827,47 @@ class Session:
             why = f"the session is over ({over})" if over else f"call ask() before {call}()"
             raise SessionStateError(f"{call}() has no comparison to answer: {why}")
         return self._comparison
+
+
+def _usual_limit(pool: Pool, budget: int | None) -> int:
+    return max(LIMIT, 4 * len(pool), budget or 0)
+
+
+def _usual_screens(rules: _Rules, candidates: int) -> int:
+    """Return how many screens most people need: a few, or one question per candidate but one."""
+    knockout = -(-(candidates - 1) // (rules.per_screen - 1))
+    stops = rules.epsilon is not None and rules.method.name == "frugal"
+    usual = USUAL_SCREENS[rules.per_screen] if stops else LIMIT
+    return max(min(usual, knockout, rules.limit if rules.budget is None else rules.budget), 1)
+
+
+def _proof_rules(rules: _Rules, pool: Pool) -> _Rules:
+    """Return the rules of the paper's method: pairs, until the bound is 0."""
+    method = rules.method if rules.method.name == PROOF else method_for(PROOF)
+    return _Rules(method, 0.0, None, max(rules.limit, _usual_limit(pool, None)), 2)
+
+
+def _indifferent(answers: Sequence[Answer]) -> bool:
+    """Whether all that was answered, often enough, is that candidates are equal or will not do."""
+    if any(answer.kind in ("go_on", "prove") for answer in answers):
+        return False
+    kinds = [answer.kind for answer in answers if answer.counts]
+    if not kinds or not {"equal", "neither"}.issuperset(kinds):
+        return False
+    screens = all(len(answer.candidates) > 2 for answer in answers if answer.counts)
+    early = screens and "neither" not in kinds
+    return len(kinds) >= (INDIFFERENT if early else MOST_INDIFFERENT)
+
+
+def _index_in(pool: Pool, candidate: Candidate | SupportsIndex) -> int:
+    """Return the index of a candidate of the pool, or raise `AnswerError`."""
+    index: Any = candidate.index if isinstance(candidate, Candidate) else candidate
+    if is_whole(index) and 0 <= index < len(pool) and candidate in (index, pool[int(index)]):
+        return int(index)
+    raise AnswerError(
+        f"the choice must be a candidate of the pool, or its index, 0 to {len(pool) - 1}; "
+        f"got {candidate!r:.60}"
+    )
 
 
 def _check_state(pool: Pool, state: Mapping[str, Any]) -> None:
@@ -534,18 +899,8 @@ def check_options(
 ) -> tuple[float | None, int | None, int]:
     """Check what a session is to be started with, before there is a pool.
 
-    Parameters are those of `Session`.
-
-    Returns
-    -------
-    epsilon : float or None
-    budget : int or None
-    per_screen : int
-
-    Raises
-    ------
-    OptionError
-        If one is out of its range, or nothing would stop the session.
+    Returns epsilon, budget and per_screen. Raises `OptionError` if one is out of its range, or
+    nothing would stop the session.
     """
     threshold = _checked_epsilon(epsilon, method.norm_bound)
     most = None if budget is None else whole("budget", budget, least=0)
@@ -583,14 +938,9 @@ def _checked_epsilon(epsilon: float | None, norm_bound: float) -> float | None:
 def _teach(run: Run, answer: Answer) -> None:
     """Pass an answer to a run of a method; a replay does the same.
 
-    Choices and rankings add every pair that they decide (`add_all`): the best over each other,
-    or each over the next. What is said of a whole screen is said of every pair on it; what will
-    not do is said of every candidate, and its pairs are not asked again even if all return.
-
-    Raises
-    ------
-    FeedbackError
-        If the run has no use for it. Nothing has changed.
+    Choices and rankings add every pair that they decide (`add_all`): the best over each other, or
+    each over the next. What is said of a whole screen is said of every pair on it; what will not do
+    is said of every candidate, and its pairs are not asked again even if all return.
     """
     run.add_all(
         [
@@ -598,7 +948,7 @@ def _teach(run: Run, answer: Answer) -> None:
             for winner, loser in answer.wins
         ]
     )
-    if answer.kind not in ("choice", "ranking"):
+    if answer.kind in ("equal", "neither", "skip", "remark"):
         _teach_rest(run, answer)
 
 

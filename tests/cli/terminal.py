@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import os
 import pty
 import re
 import select
-import signal
 import struct
-import sys
 import termios
 import time
-from types import TracebackType
+
+from tests.processes import Command
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -22,26 +22,22 @@ class Terminal:
 
     def __init__(self, *args: str, columns: int = 80, env: dict[str, str] | None = None) -> None:
         self.output = ""
-        self._over = False
-        self.pid, self._handle = pty.fork()
-        if self.pid == 0:
-            os.environ.update({"TERM": "xterm-256color", "COLUMNS": str(columns), **(env or {})})
-            os.execv(sys.executable, [sys.executable, "-m", "useralign.cli", *args])  # noqa: S606
-        size = struct.pack("HHHH", 40, columns, 0, 0)
-        fcntl.ioctl(self._handle, termios.TIOCSWINSZ, size)
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        own = {"TERM": "xterm-256color", "COLUMNS": str(columns), **(env or {})}
+        self.handle, inside = pty.openpty()
+        fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        self._command = Command(
+            *args, environment={**os.environ, **own}, terminal=os.ttyname(inside)
+        )
+        self._command.output.read()  # it ends when the terminal has been opened there
+        os.close(inside)
 
     def __enter__(self) -> Terminal:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if not self._over:
-            self.kill()
-        os.close(self._handle)
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        os.close(self.handle)
 
     def wait_for(self, text: str, seconds: float = 20.0) -> str:
         """Read until a text appears after what was read before; return what was read."""
@@ -53,7 +49,7 @@ class Terminal:
 
     def press(self, *keys: str) -> None:
         for key in keys:
-            os.write(self._handle, key.encode())
+            os.write(self.handle, key.encode())
             time.sleep(0.02)
 
     def finish(self, seconds: float = 20.0) -> int:
@@ -63,22 +59,18 @@ class Terminal:
             pass
         if time.monotonic() > end:
             raise AssertionError(f"it did not end:\n{self.output}")
-        _, status = os.waitpid(self.pid, 0)
-        self._over = True
-        return os.waitstatus_to_exitcode(status)
+        return self._command.wait()
 
     def kill(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        self._over = True
+        self._command.kill()
 
     def _read(self, end: float) -> bool:
-        ready, _, _ = select.select([self._handle], [], [], max(0.0, end - time.monotonic()))
+        ready, _, _ = select.select([self.handle], [], [], max(0.0, end - time.monotonic()))
         if not ready:
             return False
         try:
-            data = os.read(self._handle, 65536)
+            data = os.read(self.handle, 65536)
         except OSError:
             return False
-        self.output += data.decode(errors="replace")
+        self.output += self._decoder.decode(data)
         return bool(data)

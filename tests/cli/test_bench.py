@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_ask import own_cache, run
+from tests.commands import run
 from tests.users.population import population
-
-__all__ = ["own_cache"]
 
 
 def test_recorded_people_from_a_folder_to_tables_and_figures(tmp_path: Path) -> None:

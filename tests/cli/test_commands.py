@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_ask import DINNER, own_cache, run
+from tests.cli.test_ask import DINNER
+from tests.commands import run, run_apart
 from useralign import Pool
-
-__all__ = ["own_cache"]
 
 COMMANDS = [
     ["ask"],
@@ -52,7 +51,7 @@ def test_every_command_explains_itself_and_has_json(command: list[str]) -> None:
 
 
 def test_version() -> None:
-    assert run("--version").stdout.startswith("useralign 0.")
+    assert run_apart("--version").stdout.startswith("useralign 0.")
 
 
 def test_doctor_names_what_is_missing_and_the_command() -> None:
@@ -61,7 +60,7 @@ def test_doctor_names_what_is_missing_and_the_command() -> None:
     assert rows["local models"]["remedy"].startswith("useralign models pull")
     assert any("default for texts" in row["state"] for row in rows.values())
     plain = run("doctor", OPENAI_API_KEY="sk-secret-value")
-    assert "OpenAI key" in plain.stdout
+    assert "OPENAI_API_KEY is set" in plain.stdout
     assert "sk-secret" not in plain.stdout + plain.stderr
 
 

@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.models.conftest import service
+from tests.models.scripted_service import Reply, ScriptedService
 from useralign.cli.doctor import EXTRAS, Finding, findings
 from useralign.methods import list_methods
+from useralign.models.providers import providers
+from useralign.models.servers import forget_servers
+
+__all__ = ["service"]
 
 
 @pytest.fixture(autouse=True)
@@ -16,6 +22,10 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("USERALIGN_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("USERALIGN_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("USERALIGN_DATABASE", raising=False)
+    for provider in providers().values():
+        for name in (provider.key, f"{provider.key}_FILE", provider.address or "X"):
+            monkeypatch.delenv(name, raising=False)
+    forget_servers()
 
 
 def rows() -> dict[str, Finding]:
@@ -37,6 +47,32 @@ def test_everything_has_a_row() -> None:
     assert found["methods"].state.split(", ") == list_methods()
     assert "frugal" in found["methods"].state
     assert found["local models"].remedy.startswith("useralign models pull")
+    assert found["servers here"].remedy == "unset USERALIGN_SERVERS"
+    for name in ("OpenAI", "Anthropic", "Google Gemini", "OpenRouter", "Groq", "Mistral"):
+        assert found[name].remedy == f"export {name.split()[-1].upper()}_API_KEY=..."
+
+
+def test_servers_and_keys(service: ScriptedService, monkeypatch: pytest.MonkeyPatch) -> None:
+    models = [{"id": f"m{number}-7b"} for number in range(7)]
+    service.pages["/v1/models"] = Reply({"object": "list", "data": models})
+    monkeypatch.setenv("USERALIGN_SERVERS", service.base_url)
+    row = rows()["OpenAI-compatible service"]
+    assert row.good
+    assert row.state.endswith("m0-7b, m1-7b, m2-7b, m3-7b, m4-7b and 2 more")
+    assert rows()["answers from"].state == f"{service.base_url}#m0-7b"
+    monkeypatch.setenv("GROQ_API_KEY", "gsk-secret-word")
+    assert rows()["answers from"].state == "groq"
+    assert "secret-word" not in repr(findings())
+
+
+def test_servers_that_do_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("USERALIGN_SERVERS")
+    monkeypatch.setattr("useralign.models.servers.find_servers", list)
+    found = rows()
+    assert found["Ollama"].remedy == "ollama serve"
+    assert found["LM Studio"].remedy == "lms server start"
+    assert found["Ollama"].good is None
+    assert found["answers from"].remedy.startswith("useralign models pull")
 
 
 @pytest.mark.parametrize("extra", EXTRAS)

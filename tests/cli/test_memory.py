@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.cli.terminal import Terminal
-from tests.cli.test_ask import DINNER, own_cache, run
+from tests.cli.test_ask import DINNER, PAPER
+from tests.commands import run
 from tests.memory.people import Crowd
 from tests.users.population import population
 from useralign import FileFormatError, Session
-from useralign.cli.memory import remember, remembered
+from useralign.cli.memory import recalled, remember
 from useralign.cli.saved import Saved
 from useralign.memory import Memory
-
-__all__ = ["own_cache"]
+from useralign.methods import method_for
 
 
 def held(budget: int = 4, seed: int = 0) -> Session:
@@ -72,15 +72,15 @@ def test_simulated_people_are_nobodys_memory(tmp_path: Path) -> None:
 
 def test_a_session_is_remembered_once(tmp_path: Path) -> None:
     file = tmp_path / "memory.json"
-    pool = Crowd.draw().pool
-    assert remembered(file, pool) is None
+    pool, frugal = Crowd.draw().pool, method_for("frugal")
+    assert recalled(frugal, file, pool, grows=False).options()["prior"] is None
     remember(file, held(0))
     assert not file.exists()  # nothing was said
     for budget in (2, 4, 4):  # the same session, gone on
         remember(file, held(budget))
     remember(file, held(4, seed=1))
     assert [len(past) for past in Memory.load(file).own] == [4, 4]
-    assert remembered(file, pool) is not None
+    assert recalled(frugal, file, pool, grows=False).options()["prior"] is not None
 
 
 def test_a_damaged_file_is_not_overwritten(tmp_path: Path) -> None:
@@ -99,6 +99,8 @@ def test_a_person_who_names_a_file_is_remembered(tmp_path: Path) -> None:
             for _ in range(3):
                 terminal.wait_for("good enough")
                 terminal.press("1")
+            terminal.wait_for("q quit")
+            terminal.press("q")
             assert terminal.finish() == 0
     first, second = Memory.load(file).own
     assert len(first) == len(second) == 3
@@ -107,6 +109,8 @@ def test_a_person_who_names_a_file_is_remembered(tmp_path: Path) -> None:
         for _ in range(3):
             terminal.wait_for("good enough")
             terminal.press("1")
+        terminal.wait_for("q quit")
+        terminal.press("q")
         assert terminal.finish() == 0
     assert len(Memory.load(file).own) == 2
 
@@ -118,7 +122,7 @@ def test_a_simulated_person_uses_a_memory_and_leaves_it_alone(tmp_path: Path) ->
     done = run("ask", DINNER, "--method", "frugal", "--budget", "2", "--memory", str(file))
     assert done.returncode == 0, done.stderr
     assert file.read_text() == before
-    done = run("ask", DINNER, "--budget", "2", USERALIGN_MEMORY=str(file))
+    done = run("ask", DINNER, *PAPER, "--budget", "2", USERALIGN_MEMORY=str(file))
     assert "--method frugal does" in done.stdout
     file.write_text("{")
     done = run("ask", DINNER, "--memory", str(file))

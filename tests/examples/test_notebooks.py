@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
+
+from tests.study.conftest import Clock, Walker, small_design
+from useralign.store import open_store
+from useralign.study import ParticipantFlow
+from useralign.study.export import export
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
@@ -17,6 +24,17 @@ def opened(path: Path) -> Any:
     return nbformat.reads(path.read_text("utf-8"), as_version=4)  # type: ignore[no-untyped-call]
 
 
+def write_export(folder: Path) -> None:
+    """Write the export of a small study with simulated people."""
+    rng = Random(8)
+    with closing(open_store(f"sqlite:///{folder.parent / 'study.db'}")) as store:
+        flow = ParticipantFlow(store, Clock(), Random(5))
+        walker = Walker(flow, flow.studies.add(small_design(slug="my-study")))
+        for _ in range(16):
+            walker.finish(walker.enter(), lambda _: rng.randrange(2))
+        export(store, walker.study, folder)
+
+
 def test_there_are_some() -> None:
     assert len(NOTEBOOKS) >= 3
 
@@ -24,6 +42,8 @@ def test_there_are_some() -> None:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("default")  # the kernel's machinery, not ours, warns
 def test_it_runs(path: Path, tmp_path: Path) -> None:
+    if path.stem == "study-analysis":
+        write_export(tmp_path / "data")
     NotebookClient(
         opened(path), timeout=120, resources={"metadata": {"path": str(tmp_path)}}
     ).execute()

@@ -7,19 +7,22 @@ useralign's own error tree, 2 for wrong usage, 130 for Ctrl-C.
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 
 def main() -> None:
     """Run the command line."""
-    from useralign.cli.app import app
+    from useralign.cli.app import build
     from useralign.errors import UseralignError
 
+    if not os.environ.get("COLUMNS", "1").strip("0 "):  # no width at all: as if it were not said
+        del os.environ["COLUMNS"]
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # an odd character must not end a session
             stream.reconfigure(errors="replace")
     try:
-        app()
+        build(whole=sys.argv[1:2] != ["ask"])()
     except UseralignError as error:
         sys.stderr.write(f"useralign: {error}\n")
         sys.exit(1)

@@ -7,16 +7,7 @@ from typing import Annotated
 import typer
 
 from useralign import __version__
-from useralign.cli import ask, bench, doctor, memory, models, pool, reproduce, serve, study
-
-app = typer.Typer(
-    name="useralign",
-    help="Ask a question, compare a few answers, get the one that fits you.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+from useralign.cli import ask
 
 
 def _version(requested: bool) -> None:
@@ -25,7 +16,6 @@ def _version(requested: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def root(
     version: Annotated[
         bool,
@@ -35,12 +25,32 @@ def root(
     """Ask a question, compare a few answers, get the one that fits you."""
 
 
-app.command()(ask.ask)
-app.add_typer(pool.app, name="pool")
-app.add_typer(models.app, name="models")
-app.add_typer(memory.app, name="memory")
-app.add_typer(serve.app, name="serve")
-app.add_typer(study.app, name="study")
-app.command()(reproduce.reproduce)
-app.add_typer(bench.app, name="bench")
-app.command()(doctor.doctor)
+def build(*, whole: bool = True) -> typer.Typer:
+    """Return the application; if not whole, with `ask` alone, which is to start at once."""
+    app = typer.Typer(
+        name="useralign",
+        help="Ask a question, compare a few answers, get the one that fits you.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(root)
+    app.command()(ask.ask)
+    if whole:
+        _add_rest(app)
+    return app
+
+
+def _add_rest(app: typer.Typer) -> None:
+    from useralign.cli import bench, doctor, mcp, memory, models, pool, reproduce, serve, study
+
+    app.add_typer(pool.app, name="pool")
+    app.add_typer(models.app, name="models")
+    app.add_typer(memory.app, name="memory")
+    app.add_typer(serve.app, name="serve")
+    app.command()(mcp.mcp)
+    app.add_typer(study.app, name="study")
+    app.command()(reproduce.reproduce)
+    app.add_typer(bench.app, name="bench")
+    app.command()(doctor.doctor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,8 +10,17 @@ import typer
 
 from useralign.cli.options import AsJson, Care, Embedder
 
+# What the saved session has decided already, and what is of use only while it goes on.
+DECIDED = (
+    "question", "model", "pool", "method", "epsilon", "budget", "show", "size", "embedder", "image",
+    "fresh", "care", "seed",
+)  # fmt: skip
+GROWS_BY = ("model", "seed")  # unless the pool grows
+GOES_ON_BY = ("rank", "grow", "save", "memory")
+
 
 def ask(
+    context: typer.Context,
     question: Annotated[
         str | None, typer.Argument(help="What you want answered. Not needed with --resume.")
     ] = None,
@@ -22,22 +32,34 @@ def ask(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="The model that makes the answers: openai:gpt-4o, local:NAME, a .gguf."),
+        typer.Option(help="Who writes: openai:gpt-4o, ollama:NAME, URL#NAME, local:NAME, a .gguf."),
     ] = None,
     pool: Annotated[
         Path | None, typer.Option(help="Your own answers: .txt, .jsonl, .csv, .json, or a folder.")
     ] = None,
-    method: Annotated[str, typer.Option(help="How pairs are chosen.")] = "useralign",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="few: some screens, as many answers on each as a glance takes. "
+            "useralign: pairs, until the best is proven. Others: see `bench methods`.",
+            show_default="few",
+        ),
+    ] = None,
     epsilon: Annotated[
-        float, typer.Option(help="Stop when the answer is this close to the best (0 to 3).")
-    ] = 0.0,
-    budget: Annotated[int | None, typer.Option(help="Ask at most this many questions.")] = None,
+        float | None,
+        typer.Option(
+            help="Stop when the answer is proven to be this close to the best (0 to 3). "
+            "Alone it means --method useralign.",
+        ),
+    ] = None,
+    budget: Annotated[int | None, typer.Option(help="Ask at most this many screens.")] = None,
     show: Annotated[
         int | None,
-        typer.Option(min=2, max=9, help="How many answers a question shows: 2 to 9."),
+        typer.Option(min=2, max=9, help="How many answers a screen shows: 2 to 9."),
     ] = None,
     rank: Annotated[
-        bool, typer.Option("--rank", help="Put all that are shown in order; shows 4 by itself.")
+        bool,
+        typer.Option("--rank", help="Put all that are shown in order; shows up to 4 by itself."),
     ] = False,
     size: Annotated[int | None, typer.Option(help="How many answers to make.")] = None,
     embedder: Embedder = None,
@@ -70,7 +92,7 @@ def ask(
     tonight?". Without a terminal a simulated person answers, and the transcript is printed.
     """
     from useralign.cli import keys
-    from useralign.cli.conversation import Conversation
+    from useralign.cli.conversation import Conversation, SessionOptions
     from useralign.cli.saved import Saved
     from useralign.pooling import PoolRequest
 
@@ -84,25 +106,25 @@ def ask(
         as_json=as_json,
     )
     simulated = persona is not None or as_json or not keys.has_terminal()
+    if as_json and persona is None and resume is None and sys.stderr.isatty():
+        typer.echo("With --json nobody is asked: a simulated person answers.", err=True)
     if resume is not None:
-        _refuse_with_resume({"a question": question, "--pool": pool})
-        _refuse_with_resume({"--model": None if grow else model})
-        _refuse_with_resume({"--show": show}, "shows as many as before")
+        only_shows = simulated and persona is None  # nobody is there to go on
+        _refuse_ignored(context, grow=grow, only_shows=only_shows)
+        _check_save(save)
         session, shipped = Saved(resume).read(), None
-        if simulated and persona is None:  # nobody is there to go on: show how it stands
+        if only_shows:
             conversation.print_result(session, "person", resume)
             return
         if session.stop_reason == "stopped":
             session.undo()
     else:
-        _check_new(question, pool, save)
+        if pool is None and not (question or "").strip():
+            raise typer.BadParameter("give a question, for example: useralign ask 'What ...?'")
+        _check_save(save)
         shipped, session = conversation.start(
             PoolRequest(question or "", pool, model, embedder, size, image, fresh, care),
-            method=method,
-            epsilon=epsilon,
-            budget=budget,
-            seed=seed,
-            per_screen=(4 if rank else 2) if show is None else show,
+            SessionOptions(method, epsilon, budget, show, rank=rank, seed=seed),
         )
     if simulated:
         conversation.simulate(session, shipped, persona)
@@ -110,14 +132,23 @@ def ask(
         conversation.interview(session)
 
 
-def _refuse_with_resume(values: dict[str, object], why: str = "goes on with its own pool") -> None:
-    if extra := [name for name, value in values.items() if value is not None]:
-        raise typer.BadParameter(f"--resume {why}; leave out {extra[0]}")
+def _refuse_ignored(context: typer.Context, *, grow: bool, only_shows: bool) -> None:
+    """Raise if an option was given that has no effect on a session that is resumed."""
+    ignored = {*DECIDED, *GOES_ON_BY} if only_shows else {*DECIDED} - {*GROWS_BY * grow}
+    given = [
+        parameter.opts[0] if parameter.opts[0].startswith("-") else "the question"
+        for parameter in context.command.params
+        if parameter.name in ignored
+        and getattr(context.get_parameter_source(parameter.name), "name", "") == "COMMANDLINE"
+    ]
+    if given:
+        why = (
+            "only shows how it stands, since nobody answers" if only_shows else "goes on as it was"
+        )
+        raise typer.BadParameter(f"--resume {why}; leave out {', '.join(given)}")
 
 
-def _check_new(question: str | None, pool: Path | None, save: Path | None) -> None:
-    if pool is None and not (question or "").strip():
-        raise typer.BadParameter("give a question, for example: useralign ask 'What ...?'")
+def _check_save(save: Path | None) -> None:
     if save is not None and save.exists():
         raise typer.BadParameter(
             f"{save} is there already; go on with it by --resume, or name another file"

@@ -29,8 +29,9 @@ _POOLS = (
     "synthetic2d. All if not given, or none with --people."
 )
 _USERS = (
-    "Of the synthetic pools, comma-separated: consistent, btl, flip10, flip20, unexplained, "
-    "ranking. All if not given."
+    "Comma-separated. Of the synthetic pools: consistent, btl, flip10, flip20, unexplained, "
+    "ranking; all if not given. Of the others: persona (if not given), slip05, slip10, coin, "
+    "indifferent."
 )
 
 

@@ -8,16 +8,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
 
+from useralign.answers import losers_to
 from useralign.cli import keys, memory, screens, transcript
 from useralign.cli.get_pool import get_pool
-from useralign.cli.growing import grower
+from useralign.cli.growing import Grower
 from useralign.cli.interview import Interview
 from useralign.cli.options import print_json
 from useralign.cli.pictures import Gallery
 from useralign.cli.saved import Saved, default_file
+from useralign.errors import OptionError
 from useralign.methods import method_for
+from useralign.presets import SCREENS, few
+from useralign.reasons import why
 from useralign.session import Session, check_options
 from useralign.users import Consistent, LikenessUser, RankedPersona
 
@@ -26,77 +29,124 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from rich.console import Console
+
     from useralign.domains import Question
+    from useralign.methods import Method
+    from useralign.pool import Pool
     from useralign.pooling import PoolRequest
     from useralign.users import User
 
 
+FEW = "few"  # the name of the preset, beside those of methods
+MOST_RANKED = 4  # that are shown to be ranked unless more are asked for
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """How screens are to be chosen and when to stop, as the options of the command line say."""
+
+    method: str | None = None  # a method or `few`; with an epsilon alone the paper's
+    epsilon: float | None = None
+    budget: int | None = None
+    show: int | None = None  # candidates per screen
+    rank: bool = False
+    seed: int = 0
+
+    @property
+    def preset(self) -> bool:
+        """Whether it is the preset, and not a method by its name."""
+        return self.method == FEW if self.method else self.epsilon is None
+
+    def check(self) -> Method:
+        """Return the method, once it is clear that a session can be started like this."""
+        if self.preset and self.epsilon is not None:
+            raise OptionError(
+                "the preset few stops when it is sure enough, not by a bound: leave out "
+                "--epsilon, or give --method useralign"
+            )
+        method = method_for("frugal" if self.preset else self.method or "useralign")
+        budget = SCREENS if self.preset and self.budget is None else self.budget
+        check_options(
+            method,
+            epsilon=self.epsilon or 0.0,
+            budget=budget,
+            seed=self.seed,
+            per_screen=self.show or 2,
+        )
+        return method
+
+    def start(self, pool: Pool, method: Method) -> Session:
+        """Return a new session over a pool; the method is as `check` returned it, or informed."""
+        if not self.preset:
+            return Session(
+                pool,
+                method,
+                epsilon=self.epsilon or 0.0,
+                budget=self.budget,
+                seed=self.seed,
+                per_screen=self.show or (MOST_RANKED if self.rank else 2),
+            )
+        changes = {"budget": self.budget, "per_screen": self.show}
+        if self.rank and self.show is None:
+            changes["per_screen"] = min(few(pool)["per_screen"], MOST_RANKED)
+        prior = method.options()["prior"]
+        wanted = {name: value for name, value in changes.items() if value is not None}
+        return Session.few(pool, self.seed, prior=prior, **wanted)
+
+
 @dataclass(slots=True)
 class Conversation:
-    """One run of `useralign ask`.
+    """One run of `useralign ask`."""
 
-    Parameters
-    ----------
-    file : Path, optional
-        Where the session is saved after every answer; a file in the cache if not given.
-    memory : Path, optional
-        The memory file to start from and to add to.
-    rank : bool
-        Whether all candidates of a comparison are put in order.
-    grow : bool
-        Whether the pool grows between comparisons.
-    model : str, optional
-        The generator for a pool that grows.
-    seed : int
-    as_json : bool
-        Whether the result is printed as JSON, and nothing else.
-    """
-
-    file: Path | None
-    memory: Path | None
-    rank: bool
+    file: Path | None  # where the session is saved after every answer; in the cache if not given
+    memory: Path | None  # the memory file to start from and to add to
+    rank: bool  # whether all candidates of a comparison are put in order
     grow: bool
-    model: str | None
+    model: str | None  # for a pool that grows
     seed: int
-    as_json: bool
+    as_json: bool  # the result is printed as JSON, and nothing else
     console: Console = field(init=False)
 
     def __post_init__(self) -> None:
-        self.console = Console(stderr=self.as_json)
+        self.console = screens.console(stderr=self.as_json)
 
     def start(
-        self, request: PoolRequest, *, method: str, **options: Any
+        self, request: PoolRequest, options: SessionOptions
     ) -> tuple[Question | None, Session]:
         """Return a new session, and the shipped question if it is one.
 
         Options are checked, and the memory is read, before anything is paid for.
         """
-        checked = method_for(method)
-        check_options(checked, **options)
+        method = options.check()
         if self.memory is not None:
-            memory.check(checked, self.memory, self.console)
+            memory.check(method, self.memory, self.console)
         pool, question = get_pool(request, self.console)
-        informed = memory.recalled(checked, self.memory, pool, grows=self.grow)
-        return question, Session(pool, informed, **options)
+        informed = memory.recalled(method, self.memory, pool, grows=self.grow)
+        return question, options.start(pool, informed)
 
     def simulate(self, session: Session, question: Question | None, persona: str | None) -> None:
         """Let a simulated person answer, and print the transcript and the result."""
         user, name = _simulated_user(session, question, persona, grow=self.grow)
-        console = Console(quiet=self.as_json)
+        console = screens.console(quiet=self.as_json)
+
+        def keep() -> None:
+            if self.file:
+                Saved(self.file).write(session, f"simulated: {name}")
+
+        keep()
         with self._growing(session, console, aside=False) as between:
-            transcript.run(session, console, user, name, rank=self.rank, between=between)
-        if self.file:
-            Saved(self.file).write(session, f"simulated: {name}")
+            transcript.run(session, console, user, name, rank=self.rank, between=between, keep=keep)
+        keep()
         self.print_result(session, f"simulated: {name}", self.file)
 
     def interview(self, session: Session) -> None:
-        """Let the person at the terminal answer, and print the result."""
+        """Let the person at the terminal answer, and take one of the shortlist."""
         saved = Saved(self.file) if self.file else default_file(session)
         with self._growing(session, self.console, aside=True) as between:
             self._interview(session, saved, between)
         if self.memory is not None:
             memory.remember(self.memory, session)
-        self.print_result(session, "person", saved.path)
 
     def print_result(self, session: Session, answered_by: str, path: Path | None) -> None:
         """Print how the session stands, with where it is saved."""
@@ -105,22 +155,21 @@ class Conversation:
             print_json(outcome(session) | extra)
         else:
             self.console.print()
-            self.console.print(screens.result(session))
+            self.console.print(screens.result(session, self.console.width))
 
     def _interview(self, session: Session, saved: Saved, between: Callable[[], bool]) -> None:
         writable = self._can_save(session, saved)
-        title = screens.clean(session.pool.question)
-        self.console.print(title, style="bold", highlight=False, markup=False)
+        self.console.print(screens.clean(session.pool.question), style="bold")
         gallery = Gallery(self.console) if session.pool[0].image else None
         try:
             with keys.keyboard():
-                Interview(session, self.console, rank=self.rank).run(
-                    saved if writable else None, gallery.show if gallery else None, between
+                Interview(session, self.console, rank=self.rank, gallery=gallery).run(
+                    saved if writable else None, between
                 )
         except KeyboardInterrupt:
             if writable:
                 line = f"\nKept. Go on with: useralign ask --resume {shlex.quote(str(saved.path))}"
-                self.console.print(line, markup=False, highlight=False, soft_wrap=True)
+                self.console.print(line, soft_wrap=True)
             raise
 
     def _can_save(self, session: Session, saved: Saved) -> bool:
@@ -131,7 +180,7 @@ class Conversation:
             if self.file is not None:
                 raise
             line = f"The session is not kept: {saved.path}: {error.strerror}"
-            self.console.print(line, style="dim", markup=False, highlight=False)
+            self.console.print(line, style="dim")
             return False
         return True
 
@@ -141,7 +190,7 @@ class Conversation:
         """Return what is called between comparisons: a pool that grows, or nothing."""
         if not self.grow:
             return nullcontext(lambda: False)
-        return grower(session, self.model, self.seed, console, aside=aside)
+        return Grower(session, self.model, self.seed, console, aside=aside)
 
 
 def _simulated_user(
@@ -168,6 +217,7 @@ def _simulated_user(
 def outcome(session: Session) -> dict[str, Any]:
     """Return how a session ended, as plain data."""
     best = session.best
+    read, words = screens.reading(session)
     return {
         "question": session.pool.question,
         "answer": best.to_dict() | {"index": best.index},
@@ -175,10 +225,16 @@ def outcome(session: Session) -> dict[str, Any]:
         "bound": session.bound,
         "stop_reason": session.stop_reason,
         "viable": [candidate.label for candidate in session.viable],
-        "preferred_to": screens.why(session, most=len(session.pool)),
+        "preferred_to": [str(session.pool[k]) for k in losers_to(best.index, session.answers)],
         "transcript": transcript.plain(session),
         "cost": screens.spending(session),
         "usage": session.pool.meta.get("usage"),
         "method": session.method.name,
         "seed": session.seed,
+        "screens": session.cost,
+        "expected_screens": session.expected_screens,
+        "shortlist": [c.to_dict() | {"index": c.index} for c in session.shortlist],
+        "why": why(session),
+        "words_read": read,
+        "words": words,
     }

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from useralign.cli.options import AsJson, print_json
+from useralign.errors import ModelUnavailableError
 
 EXTRAS = {
     "openai": ("openai", "answers from OpenAI and compatible services"),
@@ -22,37 +23,30 @@ EXTRAS = {
     "reference": ("cvxpy", "the paper's solver, to compare with"),
     "plots": ("matplotlib", "figures of the reproduction"),
     "dask": ("distributed", "experiments on a cluster"),
+    "notebook": ("anywidget", "sessions as cards in a notebook"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at.
-
-    Parameters
-    ----------
-    topic, state : str
-    good : bool or None
-        None: neither good nor bad, only absent.
-    remedy : str
-        The command that adds or mends it.
-    """
+    """One thing that was looked at."""
 
     topic: str
     state: str
-    good: bool | None = True
-    remedy: str = ""
+    good: bool | None = True  # None: neither good nor bad, only absent
+    remedy: str = ""  # the command that adds or mends it
 
 
 def findings() -> list[Finding]:
     """Look at everything; nothing is loaded, fetched or changed."""
-    return [*_base(), _methods(), _database(), *_models(), *_embedders(), *_extras()]
+    return [*_base(), _database(), *_models(), *_embedders(), *_extras()]
 
 
 def _base() -> list[Finding]:
     from useralign import __version__
     from useralign.files import cache_dir
     from useralign.geometry import kernel
+    from useralign.methods import list_methods
 
     compiled = kernel.name() == "compiled"
     return [
@@ -66,13 +60,8 @@ def _base() -> list[Finding]:
             else "install a C compiler, then pip install --force-reinstall useralign",
         ),
         Finding("cache", str(cache_dir())),
+        Finding("methods", ", ".join(list_methods())),
     ]
-
-
-def _methods() -> Finding:
-    from useralign.methods import list_methods
-
-    return Finding("methods", ", ".join(list_methods()))
 
 
 def _database() -> Finding:
@@ -102,23 +91,56 @@ def _command(extra: str) -> str:
 
 
 def _models() -> list[Finding]:
-    from useralign.models import weights
+    from useralign.models import default_generator, remedies, weights
+    from useralign.models.choice import services
 
-    key = bool(os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_API_KEY_FILE"))
     pulled = weights.pulled("text")
+    try:
+        writer = Finding("answers from", default_generator())
+    except ModelUnavailableError as error:
+        why = str(error).partition(". ")[0]
+        writer = Finding("answers from", why, None, "\n".join(way.command for way in remedies()))
     return [
-        Finding(
-            "OpenAI key",
-            "set" if key else "not set",
-            key or None,
-            "" if key else "export OPENAI_API_KEY=...",
+        writer,
+        *(
+            Finding(
+                provider.label,
+                f"{provider.key} is {'set' if provider.has_key else 'not set'}",
+                provider.has_key or None,
+                "" if provider.has_key else f"export {provider.key}=...",
+            )
+            for provider in services()
         ),
+        *_servers(),
         Finding(
             "local models",
             ", ".join(pulled) or "none pulled",
             bool(pulled) or None,
             "" if pulled else f"useralign models pull {weights.DEFAULT_TEXT_MODEL}",
         ),
+    ]
+
+
+def _servers() -> list[Finding]:
+    """Return what answers on this machine, and how to start what does not."""
+    from useralign.models import servers
+    from useralign.models.providers import providers
+
+    found = servers.find_servers()
+    rows = []
+    for server in found:
+        names = ", ".join(model.name for model in server.models[:5])
+        more = f" and {len(server.models) - 5} more" if len(server.models) > 5 else ""
+        state = f"at {server.where}: {names or server.trouble}{more}"
+        rows.append(Finding(server.provider.label, state, bool(server.models)))
+    if os.environ.get(servers.VARIABLE, "").strip().lower() == servers.OFF:
+        off = f"not looked for: {servers.VARIABLE}={servers.OFF}"
+        return [Finding("servers here", off, None, f"unset {servers.VARIABLE}")]
+    answering = {server.provider.name for server in found}
+    return rows + [
+        Finding(p.label, f"does not answer at {p.base_url}", None, p.start)
+        for p in providers().values()
+        if p.is_server and p.name not in answering and not os.environ.get(servers.VARIABLE)
     ]
 
 

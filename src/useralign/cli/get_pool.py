@@ -28,17 +28,10 @@ if TYPE_CHECKING:
 
 
 def get_pool(request: PoolRequest, console: Console) -> tuple[Pool, Question | None]:
-    """Return the pool for a question, and the shipped question if it is one.
-
-    Parameters
-    ----------
-    request : PoolRequest
-    console : Console
-        For progress.
-    """
+    """Return the pool for a question, and the shipped question if it is one."""
     if request.file is not None:
         return read_pool(request.file, request.question or None, request.embedder), None
-    if request.accepts_existing and (existing := find_pool(request)) is not None:
+    if (existing := find_pool(request)) is not None:
         return existing
     return generate(request, console), None
 
@@ -47,34 +40,32 @@ def generate(request: PoolRequest, console: Console) -> Pool:
     """Generate a pool with a model, showing how it fills, and add it to the library."""
     try:
         generator = load_generator(request.model)
-    except ModelUnavailableError:
+    except ModelUnavailableError as error:
         if request.model or not keys.has_terminal():
             raise
-        generator = _offer(console)
+        generator = _offer(console, str(error).partition(". ")[0])
     with _Watch(console, generator.model) as watch:
         return generate_requested(request, generator, watch.see)
 
 
-def _offer(console: Console) -> Generator:
-    """Offer to fetch the default local model; anything but y says no."""
-    from useralign.models import weights
+def _offer(console: Console, reason: str) -> Generator:
+    """Print why there is no model and offer to fetch the default one; anything but y says no."""
+    from useralign.models import remedies, weights
     from useralign.models.progress import format_size, show_progress
 
     entry = weights.find(weights.DEFAULT_TEXT_MODEL)
     console.print(
-        f"No model is at hand. Fetch {entry.name} ({format_size(entry.size)}, {entry.licence}) to "
-        "run on this machine? [y/N] ",
+        f"{reason[0].upper()}{reason[1:]}. Fetch {entry.name} ({format_size(entry.size)}, "
+        f"{entry.licence}) to run on this machine? [y/N] ",
         end="",
-        markup=False,
-        highlight=False,
     )
     with keys.keyboard():
         answer = keys.read_key()
     console.print(answer)
     if answer != "y":
+        ways = "\n".join(f"  {way.command}" for way in remedies())
         raise ModelUnavailableError(
-            "no model to make answers with; set OPENAI_API_KEY, or run "
-            f"`useralign models pull {entry.name}`, or give --pool FILE with your own answers"
+            f"no model to make answers with; give --pool FILE with your own, or run one of\n{ways}"
         )
     with show_progress(entry.name, entry.size) as progress:
         weights.ensure(entry, progress)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from useralign.cli.screens import clean
 from useralign.pooling import Growth, load_generator
 from useralign.pooling.grow import OVER
+
+PAIRS = 4  # answers to pairs after which the pool grows
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -19,43 +22,20 @@ if TYPE_CHECKING:
     from useralign.session import Session
 
 
-def grower(
-    session: Session, model: str | None, seed: int, console: Console, *, aside: bool
-) -> Grower:
-    """Return what grows a session's pool, once it is clear that it can.
-
-    Parameters
-    ----------
-    session : Session
-    model : str, optional
-        The best one at hand when not named.
-    seed : int
-    console : Console
-    aside : bool
-        As for `Grower`.
-    """
-    growth = Growth(load_generator(model), seed=seed)
-    growth.check(session.pool)
-    return Grower(growth, session, console, aside=aside)
-
-
 class Grower:
-    """Grows the pool of one session. Call it after every answer; close it at the end.
+    """Grows the pool of one session, if it can. Call it after every answer; close it at the end.
 
-    Parameters
-    ----------
-    growth : Growth
-    session : Session
-    console : Console
-    aside : bool
-        Whether the model works while the person goes on answering. Without, everybody waits, and
-        what happens does not depend on how fast the model is.
+    `aside` is whether the model works while the person goes on answering. Without, everybody waits,
+    and what happens does not depend on how fast the model is.
     """
 
     def __init__(
-        self, growth: Growth, session: Session, console: Console, *, aside: bool = True
+        self, session: Session, model: str | None, seed: int, console: Console, *, aside: bool
     ) -> None:
-        self._growth = growth
+        # A screen of four says as much as three pairs do.
+        every = math.ceil(PAIRS / (session.per_screen - 1))
+        self._growth = Growth(load_generator(model), every=every, seed=seed)
+        self._growth.check(session.pool)
         self._session = session
         self._console = console
         self._aside = aside
@@ -88,9 +68,8 @@ class Grower:
     def _join(self, proposal: Proposal) -> None:
         grown = self._growth.join(self._session, proposal)
         if count := len(grown.joined):
-            self._say(f"{count} new answer{'s' * (count != 1)}, near those chosen")
+            line = f"  {count} new answer{'s' * (count != 1)}, near those chosen"
+            self._console.print(line, style="dim")
         if grown.problem:
-            self._say(f"{'fewer' if count else 'no'} new answers: {clean(grown.problem)}")
-
-    def _say(self, line: str) -> None:
-        self._console.print(f"  {line}", style="dim", markup=False, highlight=False)
+            line = f"  {'fewer' if count else 'no'} new answers: {clean(grown.problem)}"
+            self._console.print(line, style="dim")

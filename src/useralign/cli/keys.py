@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import sys
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -46,33 +47,22 @@ def keyboard() -> Iterator[None]:
         termios.tcsetattr(handle, termios.TCSADRAIN, before)
 
 
-def read_key() -> str:
+def read_key(seconds: float | None = None) -> str | None:
     """Wait for a key and return its name: a character in lower case, `left`, `right`, `escape`.
 
-    Within `keyboard()`, that is.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        On Ctrl-C, and on Ctrl-D or when the terminal goes away.
+    Within `keyboard()`, that is. None is returned when no key is pressed in so many seconds. Raises
+    `KeyboardInterrupt` on Ctrl-C, and on Ctrl-D or when the terminal goes away.
     """
+    if seconds is not None and not _is_pressed(seconds):
+        return None
     return _pressed().lower()
 
 
 def read_text(echo: Callable[[str], None]) -> str:
     """Read a line that is typed, and return it; Escape gives it up and returns nothing.
 
-    Within `keyboard()`, which shows nothing by itself.
-
-    Parameters
-    ----------
-    echo : callable
-        Shows what it is given as it is typed.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        As `read_key` does.
+    Within `keyboard()`, which shows nothing by itself: `echo` shows what is typed. Raises as
+    `read_key` does.
     """
     typed = ""
     while True:
@@ -95,6 +85,18 @@ def _pressed() -> str:
     return _named(_read_bytes(sys.stdin.fileno()))
 
 
+def _is_pressed(seconds: float) -> bool:
+    """Wait until a key is there to be read, so long at most; return whether one is."""
+    if os.name != "nt":
+        return bool(select.select([sys.stdin.fileno()], [], [], max(seconds, 0.0))[0])
+    import msvcrt
+
+    end = time.monotonic() + seconds
+    while not (pressed := msvcrt.kbhit()) and time.monotonic() < end:  # type: ignore[attr-defined]
+        time.sleep(0.02)
+    return bool(pressed)
+
+
 def _read_bytes(handle: int) -> bytes:
     """Read one key press: a byte, or the bytes of an escape sequence that follow at once."""
     pressed = os.read(handle, 1)
@@ -110,6 +112,8 @@ def _is_whole(pressed: bytes) -> bool:
     """Return whether these bytes are all of one key press."""
     first = pressed[:1]
     if first == b"\x1b":
+        if pressed[1:2] in b"_P]" and len(pressed) > 1:  # a terminal's late answer to a query
+            return pressed.endswith((b"\x1b\\", b"\x07"))
         if pressed[1:2] == b"[":  # parameters, then a final letter or sign
             return len(pressed) > 2 and 0x40 <= pressed[-1] <= 0x7E
         return len(pressed) >= (3 if pressed[1:2] == b"O" else 2)

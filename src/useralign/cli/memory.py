@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from useralign.memory import Memory, PastSession
     from useralign.methods import Method
-    from useralign.methods.frugal.prior import Prior
     from useralign.pool import Pool
     from useralign.session import Session
 
@@ -89,9 +88,9 @@ def fit_(
     as_json: AsJson = False,
 ) -> None:
     """Learn from recorded people and from your saved sessions, into a memory file."""
-    from useralign.memory import Memory, describe, summary
+    from useralign.memory import describe, summary
 
-    memory = Memory.load(out) if out.exists() else Memory()
+    memory = _load(out)
     folders = [source for source in sources if source.is_dir()]
     memory = _with_sessions(memory, [source for source in sources if not source.is_dir()])
     memory = _with_people(memory, folders, embedder)
@@ -99,36 +98,19 @@ def fit_(
     emit(as_json, summary(memory), describe(memory))
 
 
-def remembered(path: Path, pool: Pool, *, grows: bool = False) -> Prior | None:
-    """Return what a memory file leads to expect over a pool; None if that is nothing.
-
-    Parameters
-    ----------
-    path : Path
-        A file that is not there yet remembers nothing.
-    pool : Pool
-    grows : bool
-        Whether more candidates may join the pool.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is something else, or damaged.
-    """
+def _load(path: Path) -> Memory:
+    """Return the memory in a file; one that is not there yet remembers nothing."""
     from useralign.memory import Memory
 
-    return Memory.load(path).prior_for(pool, grows=grows) if path.exists() else None
+    return Memory.load(path) if path.exists() else Memory()
 
 
 def check(method: Method, path: Path, console: Console) -> None:
     """Read a memory file before anything is paid for; say so if the method has no use for it."""
-    from useralign.memory import Memory
-
-    if path.exists():
-        Memory.load(path)
+    _load(path)
     if "prior" not in method.options():
         line = f"{method.name} makes no use of a memory, only adds to it; --method frugal does."
-        console.print(line, style="dim", markup=False, highlight=False)
+        console.print(line, style="dim")
 
 
 def recalled(method: Method, path: Path | None, pool: Pool, *, grows: bool) -> Method:
@@ -137,7 +119,7 @@ def recalled(method: Method, path: Path | None, pool: Pool, *, grows: bool) -> M
 
     if path is None or "prior" not in method.options():
         return method
-    prior = remembered(path, pool, grows=grows)
+    prior = _load(path).prior_for(pool, grows=grows)
     return method_for(method.name, **method.options() | {"prior": prior})
 
 
@@ -146,9 +128,7 @@ def remember(path: Path, session: Session) -> None:
 
     A session that went on after it was remembered takes the place of its beginning.
     """
-    from useralign.memory import Memory
-
-    memory = Memory.load(path) if path.exists() else Memory()
+    memory = _load(path)
     longer = memory.with_session(session)
     if longer is not memory:
         longer.save(path)

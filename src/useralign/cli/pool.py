@@ -31,20 +31,18 @@ def generate(
     as_json: AsJson = False,
 ) -> None:
     """Make a pool of answers with a model; one that was cut off goes on where it stopped."""
-    from rich.console import Console
-
-    from useralign.cli import get_pool
+    from useralign.cli import get_pool, screens
     from useralign.pooling import PoolRequest
 
     request = PoolRequest(question, None, model, embedder, size, image, fresh=True, care=care)
-    _deliver(get_pool.generate(request, Console(stderr=True)), out, as_json)
+    _deliver(get_pool.generate(request, screens.console(stderr=True)), out, as_json)
 
 
 @app.command()
 def dsp(
     path: Annotated[Path, typer.Argument(help="The public DSP file, a JSON list.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="A folder for the pools.")] = Path("dsp"),
-    count: Annotated[int, typer.Option(help="How many questions to sample.")] = 100,
+    count: Annotated[int, typer.Option(help="How many questions to sample.", min=1)] = 100,
     model: Annotated[str | None, typer.Option(help="openai:gpt-4o, local:NAME, a .gguf.")] = None,
     embedder: Embedder = None,
     seed: Annotated[int, typer.Option(help="For the sampling.")] = 0,
@@ -59,23 +57,12 @@ def dsp(
     entries = read_dsp(path, count=count, seed=seed)
     generator = load_generator(model)
     with Progress(transient=True, disable=as_json) as bar:
-        task = bar.add_task("Pools", total=len(entries))
-        small = generator.name == "local"
-        paths = [
-            str(out / f"{entry.id}.json")
-            for entry, _ in zip(
-                entries,
-                generate_dsp_pools(
-                    entries,
-                    generator,
-                    out,
-                    embedder=embedder,
-                    small_model=small,
-                    seen=lambda done, _: bar.update(task, completed=done),
-                ),
-                strict=True,
-            )
-        ]
+        pools = generate_dsp_pools(
+            entries, generator, out, embedder=embedder, small_model=generator.name == "local"
+        )
+        for _ in bar.track(pools, total=len(entries), description="Pools"):
+            pass
+    paths = [str(out / f"{entry.id}.json") for entry in entries]
     emit(as_json, paths, f"{len(paths)} pools in {out}")
 
 
@@ -103,21 +90,19 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show a pool: its answers, those that are nearly the same, and a map of them."""
-    from rich.console import Console
-
     from useralign.cli import screens
 
-    console = Console()
+    console = screens.console()
     pool = _existing(what, embedder)
     if as_json:
         print_json(_facts(pool))
         return
-    console.print(screens.clean(pool.question), style="bold", highlight=False, markup=False)
+    console.print(screens.clean(pool.question), style="bold")
     console.print(screens.listing(pool))
     for pair in _near_duplicates(pool):
         first, second = pool[pair["first"]].label, pool[pair["second"]].label
         line = screens.clean(f"nearly the same: {first} and {second}")
-        console.print(line, style="yellow", markup=False)
+        console.print(line, style="yellow")
     console.print(screens.scatter(pool, min(console.width, 100)))
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from useralign.cli.options import AsJson, print_json
+from useralign.cli.options import AsJson, Embedder, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from useralign.lab.reproduce import Reproduction
 
 _WHAT = (
-    "all, figure2, figure3, figure4, tables, head-to-head, large-pool, wall-clock, costs, food2d "
-    "or unbiased."
+    "all, figure1, figure2, theory, figure3, figure4, near, tables, win-rates, head-to-head, "
+    "large-pool, large-pools, wall-clock, costs, food2d, unbiased, or dsp, which needs --data."
 )
 
 
@@ -37,27 +37,91 @@ def reproduce(
         int | None, typer.Option("--jobs", "-j", help="How many processes; all cores if not given.")
     ] = None,
     seeds: Annotated[int, typer.Option(help="How many seeds; the paper has 5.")] = 5,
+    users: Annotated[
+        str, typer.Option(help="persona, or judge: a language model plays them.")
+    ] = "persona",
+    model: Annotated[
+        str | None, typer.Option(help="With judge: openai:gpt-4o-mini, local:NAME, a .gguf.")
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            help="With judge: a folder of pools, or a domain. With dsp: the file, or fetch."
+        ),
+    ] = None,
+    embedder: Embedder = None,
+    questions: Annotated[
+        int | None, typer.Option(help="With judge: how many questions, from the first.")
+    ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(help="With judge: the most to spend, in US dollars.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Reproduce the paper's evaluation, offline; finished work in the folder is not done again."""
+    """Reproduce the paper's evaluation, offline; finished work in the folder is not done again.
+
+    With --users judge a language model plays the users, as in the paper: its main experiment.
+    """
+    from useralign.errors import OptionError
+    from useralign.lab.reproduce import Judges
     from useralign.lab.reproduce import reproduce as run
 
-    options = {"engine": engine, "scheduler": scheduler, "jobs": jobs, "seeds": seeds}
+    options: dict[str, Any] = {
+        "engine": engine,
+        "scheduler": scheduler,
+        "jobs": jobs,
+        "seeds": seeds,
+    }
+    if users not in ("persona", "judge"):
+        raise OptionError(f"--users {users} is not known; expected persona or judge")
+    if what == "dsp" and users == "persona":
+        options["data"], data = _dsp_file(data), None
+    given = (model, data, embedder, questions, max_cost)
+    if users == "persona" and given != (None,) * len(given):
+        raise OptionError(
+            "--model, --data, --embedder, --questions and --max-cost go with --users judge"
+        )
+    if users == "judge":
+        if model is None or data is None:
+            raise OptionError("--users judge needs --model, and --data with pools to judge")
+        options["judges"] = Judges(model, data, embedder, questions, max_cost, _say)
     if as_json:
-        _print_json(run(what, out, **options))  # type: ignore[arg-type]
+        _print_json(run(what, out, **options))
         return
     from rich.console import Console
 
     errors = Console(stderr=True)
     with progress_bars(errors) as report:
-        work = run(what, out, progress=report, **options)  # type: ignore[arg-type]
+        work = run(what, out, progress=report, **options)
     _show(work)
+
+
+def _dsp_file(data: str | None) -> str | None:
+    """Return the path of the public DSP file, downloaded if that is asked for."""
+    from useralign.pooling.dsp import LICENCE, SHA256, SOURCE, fetch_dsp
+
+    if data != "fetch":
+        return data
+    _say(f"{LICENCE}\nFrom {SOURCE}\nsha256 {SHA256}")
+    return str(fetch_dsp())
+
+
+def _say(text: str) -> None:
+    typer.echo(text, err=True)
 
 
 @contextlib.contextmanager
 def progress_bars(console: Console) -> Iterator[ProgressBars]:
     """Show progress on a console for as long as the context lasts."""
-    with _bars(console) as bars:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (
+        TextColumn("{task.description:<12}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
         yield ProgressBars(bars, console)
 
 
@@ -77,19 +141,6 @@ class ProgressBars:
                 typer.echo(f"{label}: {total:,} to do", err=True)
         text = "" if left is None or done == total else f"{_duration(left)} left"
         self._bars.update(self._tasks[label], completed=done, total=total, left=text)
-
-
-def _bars(console: Console) -> Progress:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    return Progress(
-        TextColumn("{task.description:<12}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[left]}"),
-        console=console,
-        disable=not console.is_terminal,
-    )
 
 
 def _show(work: Reproduction) -> None:

@@ -19,12 +19,7 @@ FORMAT = "useralign-saved/1"
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The file of a session.
-
-    Parameters
-    ----------
-    path : Path
-    """
+    """The file of a session."""
 
     path: Path
 
@@ -39,13 +34,7 @@ class Saved:
         write_json(self.path, data)
 
     def read(self) -> Session:
-        """Return the session in the file.
-
-        Raises
-        ------
-        FileFormatError
-            If there is none, or the file is something else.
-        """
+        """Return the session in the file, or raise `FileFormatError` if there is none."""
         data: Any = read_json(self.path)
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise FileFormatError(

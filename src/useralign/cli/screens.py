@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich import box
@@ -12,24 +12,22 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from useralign.answers import losers_to
 from useralign.geometry.features import principal_plane
 from useralign.pooling import GrowthRecord
+from useralign.reasons import why
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Mapping, Sequence
 
-    from useralign.answers import Comparison
     from useralign.pool import Candidate, Pool
     from useralign.session import Session
 
 NARROW = 72  # columns below which the answers stand one above the other
+WIDE = 108  # columns from which three stand side by side, where there are more than four
 LONGEST = 1200  # characters of an answer that a screen can hold
-COLOURS = (
-    "cyan", "magenta", "yellow", "blue", "green", "red", "bright_cyan", "bright_magenta",
-    "bright_yellow",
-)  # fmt: skip
+BORDER = (
+    "cyan"  # seen on dark and on light ground; what is to be read has the terminal's own colour
+)
 _SIGNS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 REASONS = {
     "bound": "that is as close to the best as you asked for",
@@ -38,7 +36,14 @@ REASONS = {
     "confident": "that is sure enough",
     "exhausted": "there is nothing left worth asking",
     "stopped": "you found it good enough",
+    "chosen": "you chose it",
+    "indifferent": "these are equally good for you",
 }
+
+
+def console(**options: Any) -> Console:
+    """Return a console that prints texts as they are: a model's brackets are no markup."""
+    return Console(markup=False, highlight=False, **options)
 
 
 def clean(text: str, longest: int = LONGEST) -> str:
@@ -58,91 +63,131 @@ def _printable(char: str) -> str:
 
 def card_text(candidate: Candidate) -> Text:
     """Return an answer as it stands in its card."""
-    body = Text(clean(candidate.text or candidate.label), overflow="fold")
-    if candidate.image:
-        body.append("\n" + clean(candidate.image), style="dim")
-    return body
+    return Text(clean(candidate.text or candidate.label), overflow="fold")
 
 
-def card(candidate: Candidate, title: str, colour: str) -> Panel:
+def card(candidate: Candidate, title: str) -> Panel:
     """Draw one answer."""
     return Panel(
         card_text(candidate),
-        title=f"[bold]{title}[/]",
-        border_style=colour,
+        title=f"[bold default]{title}[/]",
+        title_align="left",
+        border_style=BORDER,
         box=box.ROUNDED,
-        padding=(1, 2),
+        padding=(0, 1),
     )
 
 
-def cards(comparison: Comparison, width: int) -> RenderableType:
-    """Draw the answers, two side by side where there is room."""
-    panels = [
-        card(candidate, str(number), COLOURS[number - 1])
-        for number, candidate in enumerate(comparison.candidates, start=1)
-    ]
-    if width < NARROW:
+def cards(candidates: Sequence[Candidate], width: int, first: int = 1) -> RenderableType:
+    """Draw the answers with their numbers, side by side where there is room."""
+    panels = [card(candidate, str(k)) for k, candidate in enumerate(candidates, start=first)]
+    columns = 1 if width < NARROW else 3 if width >= WIDE and len(panels) > 4 else 2
+    if columns == 1:
         return Group(*panels)
     table = Table.grid(expand=True, padding=(0, 1))
-    for _ in range(2):
+    for _ in range(columns):
         table.add_column(ratio=1)
-    inside = (width - 2) // 2 - 6
-    for row in range(0, len(panels), 2):
-        beside = panels[row : row + 2]
-        texts = [card_text(c).wrap(Console(), inside) for c in comparison.candidates[row : row + 2]]
+    inside = (width - columns) // columns - 4
+    for row in range(0, len(panels), columns):
+        beside = panels[row : row + columns]
+        texts = [card_text(c).wrap(Console(), inside) for c in candidates[row : row + columns]]
         for panel in beside:
-            panel.height = max(map(len, texts)) + 4
+            panel.height = max(map(len, texts)) + 2
         table.add_row(*beside)
     return table
 
 
-def question(
-    session: Session, comparison: Comparison, width: int, *, rank: bool = False
-) -> RenderableType:
-    """Draw a whole question: where we are, the answers, the keys."""
-    head = Text.assemble(
-        (f"Question {session.cost + 1}", "bold"), ("  ·  " + progress(session), "dim")
-    )
-    line = keys(session, len(comparison.candidates), rank=rank, short=width < NARROW)
-    return Group(head, cards(comparison, width), Text(line, "dim"))
+def heading(session: Session) -> Text:
+    """Return which screen it is, of about how many; with pairs, what is still open, too."""
+    count = f"{session.cost + 1} of about {session.expected_screens}"
+    rest = "which do you like best?" if session.per_screen > 2 else progress(session)
+    return Text.assemble((count, "bold"), ("  ·  " + rest, "dim"))
 
 
 def keys(session: Session, count: int, *, rank: bool = False, short: bool = False) -> str:
     """Return which keys do what, in a line of 80 columns, or of 40 where it must be short."""
+    pick = f"1-{count} {'best to worst' if rank and not short else 'rank' if rank else 'pick'}"
+    none = "n neither" if count == 2 else "n none" if short or rank else "n none of these"
+    refusal = [none] if "neither" in session.takes else []
     if short:
-        return f"{'rank' if rank else 'pick'} 1-{count}   u undo   s skip   q enough"
-    if rank:
-        pick = f"1-{count} best to worst"
-    else:
-        pick = "1/← 2/→ pick" if count == 2 else f"1-{count} pick"
-    extra = [("neither", "n neither"), ("remark", "/ remark")]
-    more = [name for kind, name in extra if kind in session.takes]
-    return "  ".join([pick, "= equal", *more, "u undo", "s skip", "q good enough"])
+        return "  ".join([pick, *refusal, "u undo", "q enough"])
+    if count == 2 and not rank:
+        pick = "1/← 2/→ pick"
+    say = ["/ say"] if {"remark", "wish"} & session.takes else []
+    return "  ".join([pick, *refusal, "= equal", *say, "u undo", "s skip", "q good enough"])
 
 
-def result(session: Session) -> RenderableType:
-    """Draw the end: the answer, what it took, and why."""
-    parts: list[RenderableType] = [
-        Panel(
-            Text(clean(str(session.best), 20_000)),
-            title="[bold]Your answer[/]",
-            border_style="green",
-            box=box.HEAVY,
-            padding=(1, 2),
-        )
-    ]
-    if session.best.image:
-        parts.append(Text(clean(session.best.image), style="dim"))
-    reasons = why(session)
-    if reasons:
-        parts.append(Text("You preferred it to", style="bold"))
-        bullets = Table.grid(padding=(0, 1))
-        for text in reasons:
-            bullets.add_row(" ·", Text(clean(text, 160)))
-        parts.append(bullets)
+def wishes(proposed: Sequence[str], width: int) -> tuple[Text, list[str]]:
+    """Return a line of wishes to choose from by number, and those that have room in it."""
+    line, used = Text("What matters? Press / and ", "dim"), []
+    if len(line) + 30 > width:
+        line = Text("/ ", "dim")
+    for number, wish in enumerate(proposed, start=1):
+        label = Text.assemble((f"{number} ", "bold"), clean(wish, 40))
+        if len(line) + len(label) + 2 + len("or words") > width:
+            break
+        line.append(label).append("  ")
+        used.append(wish)
+    return line.append("or words", "dim"), used
+
+
+def result(session: Session, width: int) -> RenderableType:
+    """Draw the end: the answer large, two more, why, and what it took."""
+    best, *others = session.shortlist
+    parts: list[RenderableType] = [winner(best)]
+    if others:
+        parts.append(cards(others, width, first=2))
+    parts.append(Text(clean(why(session))))
     parts.append(Text(certainty(session)))
     parts += [Text(clean(line), style="dim") for line in spending(session)]
     return Group(*parts)
+
+
+def winner(candidate: Candidate) -> Panel:
+    """Draw the answer that a session ends with."""
+    body = Text(clean(str(candidate), 20_000), style="bold")
+    if candidate.image:
+        body.append("\n" + clean(candidate.image), style="not bold dim")
+    return Panel(
+        body,
+        title="[bold default]Your answer[/]",
+        title_align="left",
+        border_style="green",
+        box=box.HEAVY,
+        padding=(1, 2),
+    )
+
+
+def choices(session: Session, width: int) -> Text:
+    """Draw what one can do at the end, each by one key."""
+    count = len(session.shortlist)
+    offers = [("Enter", "this one")]
+    if count > 1:
+        offers.append(("2" if count == 2 else "2/3", "that one"))
+    offers += [("m", "two more screens"), ("a", "all, in your order")]
+    if price := session.proof_price():
+        questions = f"about {price} more question{'s' * (price != 1)}"
+        offers.append(("p", f"prove it is the best ({questions})"))
+    offers += [("u", "undo"), ("q", "quit")]
+    text, column = Text(), 0
+    for key, what in offers:
+        label = Text.assemble((f"{key} ", "bold"), what)
+        if column and column + 3 + len(label) > width:
+            text.append("\n")
+            column = 0
+        text.append("   " if column else "").append(label)
+        column += len(label) + (3 if column else 0)
+    return text
+
+
+def ordered(session: Session) -> RenderableType:
+    """List all answers in the person's order."""
+    table = Table.grid(padding=(0, 1))
+    table.add_column(justify="right", style="bold")
+    table.add_column(overflow="fold")
+    for number, candidate in enumerate(session.ranking, start=1):
+        table.add_row(str(number), Text(clean(str(candidate), 300)))
+    return table
 
 
 def progress(session: Session) -> str:
@@ -181,10 +226,14 @@ def certainty(session: Session) -> str:
     return opening + (tail if share else "")
 
 
-def why(session: Session, most: int = 3) -> list[str]:
-    """Name the answers that the best one was preferred to, the latest first."""
-    losers = losers_to(session.best.index, session.answers)
-    return [str(session.pool[k]) for k in losers[:most]]
+def reading(session: Session) -> tuple[int, int]:
+    """Return how many words were on the screens so far, and how many the pool has.
+
+    A picture counts as one word, and what was shown twice counts once.
+    """
+    words = [1 if c.image else max(len(c.text.split()), 1) for c in session.pool]
+    seen = {k for answer in session.answers for k in answer.candidates}
+    return sum(words[k] for k in seen), sum(words)
 
 
 def money(cost: float | None) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from useralign.cli.options import AsJson, emit
+from useralign.errors import OptionError
 
 if TYPE_CHECKING:
     from useralign.store import Store
@@ -41,12 +42,23 @@ def serve(
     allowed_host: Annotated[
         list[str] | None, typer.Option(help="A name to answer to; may be given several times.")
     ] = None,
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Another site whose pages may use <user-align>, such as https://app.example; may "
+            "be given several times. Else USERALIGN_ORIGINS, with commas between them."
+        ),
+    ] = None,
     making: Annotated[
         bool | None,
         typer.Option(
             "--making/--no-making",
             help="Whether visitors may have a model make answers; by default only here.",
         ),
+    ] = None,
+    upstream: Annotated[
+        str | None,
+        typer.Option(help="The model behind /v1, such as ollama:llama3.2; else the best here."),
     ] = None,
     open_browser: Annotated[
         bool | None, typer.Option("--open/--no-open", help="Open a browser.")
@@ -72,6 +84,8 @@ def serve(
         behind_proxy=behind_proxy,
         hosts=tuple(allowed_host or ()),
         making=making,
+        upstream=upstream,
+        origins=tuple(origin or listed_origins()),
     )
     opens = sys.stdout.isatty() if open_browser is None else open_browser
 
@@ -136,8 +150,19 @@ def _need_web() -> None:
     require_extra(needed, "the web application", "web")
 
 
+def listed_origins() -> list[str]:
+    """Return the sites that the environment allows."""
+    listed = os.environ.get("USERALIGN_ORIGINS", "")
+    return [origin.strip() for origin in listed.split(",") if origin.strip()]
+
+
 def _secret(file: Path | None) -> str | None:
     """Return the secret: from the file that is named, else from the environment."""
     if file is not None:
-        return file.read_text(encoding="utf-8").strip()
+        try:
+            return file.read_text(encoding="utf-8").strip()
+        except UnicodeDecodeError:
+            raise OptionError(
+                f"{file} is no text; expected one line of letters and digits, the secret"
+            ) from None
     return os.environ.get("USERALIGN_SECRET", "").strip() or None

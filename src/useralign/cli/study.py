@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from useralign.store import Store
     from useralign.study import Design, Study
     from useralign.study.results import Status
-    from useralign.study.simulate import Report
+    from useralign.study.simulate import CrowdReport
 
 app = typer.Typer(no_args_is_help=True, help="Run a study with people, or rehearse it.")
 
@@ -79,17 +79,143 @@ def simulate(
 @app.command()
 def init(
     file: Annotated[Path, typer.Argument(help="The file to write.")] = Path("study.toml"),
+    kind: Annotated[
+        str | None, typer.Option(help="What people compare: paper, texts or pictures.")
+    ] = None,
+    question: Annotated[str | None, typer.Option(help="What the answers are to.")] = None,
+    answers: Annotated[
+        str | None, typer.Option(help="Their file or folder, or a model such as openai:gpt-4o.")
+    ] = None,
+    participants: Annotated[int | None, typer.Option(min=1, help="How many are wanted.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a study file to begin with: the paper's study, every key explained."""
+    """Write a study file to begin with, every key explained, after four questions.
+
+    Without a terminal and without options it is the paper's study.
+    """
+    from useralign.cli import keys
     from useralign.errors import OptionError
     from useralign.files import write_atomically
-    from useralign.study import template
+    from useralign.study.design import own_template, paper_template, template
 
     if file.exists():
         raise OptionError(f"{file} is there already; give another name, or remove it first")
-    write_atomically(file, template())
-    emit(as_json, {"file": str(file)}, f"{file} written. Edit it, then: useralign study add {file}")
+    asks = kind is None and not as_json and keys.has_terminal()
+
+    def ask(value: Any, words: str, usual: Any) -> Any:
+        if value is not None:
+            return value
+        return typer.prompt(words, default=usual) if asks else usual
+
+    chosen = ask(kind, "What do people compare: paper, texts or pictures", "paper")
+    if chosen == "paper":
+        wanted = ask(participants, "How many participants", 960)
+        text = paper_template(wanted) if asks or kind else template()
+    elif chosen in ("texts", "pictures"):
+        query = ask(question, "Which question are the answers to", "What should I do today?")
+        usual = "answers.jsonl" if chosen == "texts" else "pictures"
+        where = ask(answers, "Where are they (a file, a folder, or a model that makes them)", usual)
+        text = own_template(chosen, query, where, ask(participants, "How many participants", 60))
+    else:
+        raise OptionError(f"kind must be paper, texts or pictures, got {chosen!r}")
+    write_atomically(file, text)
+    emit(
+        as_json,
+        {"file": str(file)},
+        f"{file} written. Edit it, then: useralign study check {file}",
+    )
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="A study file.")], as_json: AsJson = False
+) -> None:
+    """Print everything that is wrong with a study file, or what it amounts to."""
+    from useralign.study import read_design
+
+    design = read_design(file)
+    questions = sum(map(len, design.load_questions().values()))
+    value = {
+        "slug": design.slug,
+        "cells": [
+            {**cell._asdict(), "places": places}
+            for cell, places in zip(design.cells, design.quota, strict=True)
+        ],
+        "questions": questions,
+        "pages": [page.id for page in design.pages],
+        "languages": design.languages,
+    }
+    lines = [
+        f"{file} is right: {design.slug}, {design.wanted} participants, questions: {questions}."
+    ]
+    lines += [
+        f"  {cell.domain}, {cell.method}, {cell.condition}: {places} places"
+        for cell, places in zip(design.cells, design.quota, strict=True)
+    ]
+    lines.append(f"Rehearse it: useralign study simulate {file} --participants 20")
+    emit(as_json, value, "\n".join(lines))
+
+
+@app.command()
+def prepare(
+    file: Annotated[Path, typer.Argument(help="A study file.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Make them without asking.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let models make the answers that a study waits for, beforehand; first say what it costs."""
+    from rich.console import Console
+
+    from useralign.cli import get_pool, keys
+    from useralign.pooling import PoolRequest
+    from useralign.study import read_design
+    from useralign.study.material import estimate_cost
+    from useralign.study.pages import in_language
+
+    design, folder = read_design(file, prepared=False), file.absolute().parent
+    entries = [entry for domain in design.domains for entry in domain.own if entry.model]
+    waiting = [entry for entry in entries if not entry.file(folder).exists()]
+    rows = [{"question": e.id, "model": e.model, "cost": estimate_cost(e)} for e in waiting]
+    for entry in waiting:
+        count, cost = estimate_cost(entry)
+        price = "at a price that is not known" if cost is None else f"about {cost:.3f} USD"
+        typer.echo(f"{entry.id}: {count} answers by {entry.model}, {price}", err=as_json)
+    if waiting and not yes and keys.has_terminal() and not as_json:
+        yes = typer.confirm("Make them?")
+    made = []
+    for entry in waiting if yes else ():
+        text = in_language(entry.text, "")
+        request = PoolRequest(
+            text, model=entry.model, size=entry.size, images=entry.images, fresh=True
+        )
+        pool = get_pool.generate(request, Console(stderr=True))
+        made.append(str(pool.save(entry.file(folder))))
+    left = len(waiting) - len(made)
+    words = f"{len(made)} made, {left} still to make." if waiting else "Nothing waits for a model."
+    hint = " Give --yes to make them." if left else ""
+    emit(as_json, {"made": made, "estimate": rows}, words + hint)
+
+
+@app.command()
+def words(
+    wording: Annotated[str, typer.Option(help="plain or paper.")] = "plain",
+    language: Annotated[str, typer.Option(help="en or de.")] = "en",
+    as_json: AsJson = False,
+) -> None:
+    """Print all texts of the pages with their keys, as a study file has them under [words]."""
+    import json
+
+    from useralign.errors import OptionError
+    from useralign.study.wording import Words, built_in_languages, list_keys
+
+    if wording not in ("plain", "paper") or language not in built_in_languages():
+        raise OptionError(
+            f"there are the wordings plain and paper, in {', '.join(built_in_languages())}; "
+            f"got {wording!r} in {language!r}"
+        )
+    texts = Words(wording, {}, language)
+    value = {key: texts(key) for key in list_keys()}
+    lines = [f"{key} = {json.dumps(text, ensure_ascii=False)}" for key, text in value.items()]
+    emit(as_json, value, "\n".join(["[words]", *lines]))
 
 
 @app.command()
@@ -132,37 +258,61 @@ def status(slug: Slug, database: Database = None, as_json: AsJson = False) -> No
 
 
 @app.command()
-def results(slug: Slug, database: Database = None, as_json: AsJson = False) -> None:
-    """Show the win-rates in the form of the paper's table, the paper's beside them."""
+def results(
+    slug: Slug,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave out who has this flag: too_fast, same_side, failed_check, ..."),
+    ] = None,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the win-rates in the form of the paper's table, then with intervals and tests."""
+    from dataclasses import asdict
+
+    from useralign.study import analysis
     from useralign.study import results as computed
+    from useralign.study.export import dataset_rows
 
     with _opened(database, slug) as (store, study):
         outcomes = computed.outcomes(store, study)
         state = computed.status(store, study, time.time())
+        left_out = analysis.excluded(dataset_rows(store, study, "participants"), without or ())
+        data = analysis.judgements(dataset_rows(store, study, "answers"), left_out)
+    rates, tests = analysis.win_rates(data), analysis.paired_tests(data)
     passed, failed = state.total("attentive"), state.total("inattentive")
     value = {
         "finished": state.total("finished"),
         "attention": {"passed": passed, "failed": failed},
         "results": [outcome.to_dict() for outcome in outcomes],
+        "left_out": len(left_out),
+        "rates": [asdict(rate) for rate in rates],
+        "tests": [asdict(test) for test in tests],
     }
-    text = computed.table(study.design, outcomes).to_markdown()
+    lines = [computed.table(study.design, outcomes).to_markdown()]
     if passed + failed:
-        text += f"\nAttention: {passed} passed, {failed} failed; nobody is left out for it."
-    emit(as_json, value, text)
+        lines.append(f"Attention: {passed} passed, {failed} failed; nobody is left out for it.\n")
+    lines += [table.to_markdown() for table in computed.statistics(rates, tests, len(left_out))]
+    emit(as_json, value, "\n".join(lines))
 
 
 @app.command()
 def export(
     slug: Slug,
-    out: Annotated[Path, typer.Option("--out", "-o", help="A folder for the files.")] = Path(),
-    form: Annotated[str, typer.Option("--format", help="csv, jsonl or parquet.")] = "csv",
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="A folder; or name.csv, .jsonl or .parquet for answers."),
+    ] = Path(),
+    form: Annotated[
+        str | None, typer.Option("--format", help="csv, jsonl or parquet; else by the name.")
+    ] = None,
     payments: Annotated[
         bool, typer.Option(help="Also who is to be paid: worker ids and completion codes.")
     ] = False,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the answers, the participants and a codebook."""
+    """Write answers, participants, pages and candidates, with the design and a codebook."""
     from useralign.study.export import SHARED
     from useralign.study.export import export as write
 
@@ -173,6 +323,33 @@ def export(
 
 
 @app.command()
+def submissions(
+    slug: Slug,
+    platform: Annotated[str, typer.Option("--for", help="prolific or mturk.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A folder for the files.")] = Path(),
+    reject_failed: Annotated[
+        bool, typer.Option("--reject-failed", help="Reject who failed the attention check.")
+    ] = False,
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write whom to approve, to reject and to ask, as the files that the platform takes."""
+    from collections import Counter
+
+    from useralign.files import write_atomically
+    from useralign.study.submissions import list_submissions, platform_files
+
+    with _opened(database, slug) as (store, study):
+        rows = list_submissions(store, study, platform, reject_failed=reject_failed)
+    texts = platform_files(platform, rows)
+    files = [str(write_atomically(out / f"{slug}-{end}", text)) for end, text in texts.items()]
+    decisions = Counter(row.decision for row in rows)
+    counts = {name: decisions[name] for name in ("approve", "reject", "ask")}
+    numbers = ", ".join(f"{count} to {name}" for name, count in counts.items())
+    emit(as_json, {**counts, "files": files}, "\n".join([f"{numbers}.", *files]))
+
+
+@app.command()
 def forget(
     slug: Slug,
     name: Annotated[str | None, typer.Argument(help="A pseudonym, p-...")] = None,
@@ -180,25 +357,35 @@ def forget(
     worker_ids: Annotated[
         bool, typer.Option("--worker-ids", help="All worker ids, once everybody is paid.")
     ] = False,
+    files: Annotated[
+        bool, typer.Option("--files", help="Nobody more, but finish with the database's files.")
+    ] = False,
     database: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """Delete a participant and all their answers, in the tables and in the files."""
-    from useralign.errors import OptionError
+    from useralign.errors import OptionError, StoreError
     from useralign.study import forget as forgetting
 
-    if [name is not None, worker is not None, worker_ids].count(True) != 1:
+    if [name is not None, worker is not None, worker_ids, files].count(True) != 1:
         raise OptionError(
-            "say whom to forget: a pseudonym, --worker with the service's id, or --worker-ids"
+            "say whom to forget: a pseudonym, --worker with the service's id, --worker-ids, or "
+            "--files after an earlier one could not finish"
         )
+    value: dict[str, Any]
     with _opened(database, slug) as (store, study):
-        if worker_ids:
-            count = forgetting.forget_workers(store, study)
-            emit(as_json, {"worker_ids": count}, f"The worker ids of {count} were deleted.")
-            return
-        pseudonym = name or forgetting.find_worker(store, study, worker or "").pseudonym
-        forgetting.forget(store, study, pseudonym)
-    emit(as_json, {"forgotten": pseudonym}, f"{pseudonym} was deleted.")
+        if files:
+            value, text, left = {"files": True}, "The files are rewritten.", store.wipe()
+        elif worker_ids:
+            count, left = forgetting.forget_workers(store, study)
+            value, text = {"worker_ids": count}, f"The worker ids of {count} were deleted."
+        else:
+            pseudonym = name or forgetting.find_worker(store, study, worker or "").pseudonym
+            left = forgetting.forget(store, study, pseudonym)
+            value, text = {"forgotten": pseudonym}, f"{pseudonym} was deleted."
+    if left:
+        raise StoreError(forgetting.still_held(left, slug))
+    emit(as_json, value, text)
 
 
 @app.command()
@@ -231,11 +418,38 @@ def close(
     as_json: AsJson = False,
 ) -> None:
     """Take no more participants; those who began can finish."""
+    _set_state(slug, database, as_json, "open" if again else "closed")
+
+
+@app.command()
+def pause(slug: Slug, database: Database = None, as_json: AsJson = False) -> None:
+    """Take nobody new for a while, and say so; those who began can finish."""
+    _set_state(slug, database, as_json, "paused")
+
+
+@app.command("open")
+def open_again(slug: Slug, database: Database = None, as_json: AsJson = False) -> None:
+    """Take new participants again."""
+    _set_state(slug, database, as_json, "open")
+
+
+def _set_state(slug: str, database: str | None, as_json: bool, state: str) -> None:
     from useralign.study import Studies
 
     with _opened(database, slug) as (store, _):
-        Studies(store).set_open(slug, again)
-    emit(as_json, {"open": again}, f"{slug} is {'open' if again else 'closed'}.")
+        Studies(store).set_open(slug, state == "open", paused=state == "paused")
+    emit(as_json, {"open": state == "open", "state": state}, f"{slug} is {state}.")
+
+
+@app.command()
+def pilot(slug: Slug, database: Database = None, as_json: AsJson = False) -> None:
+    """Open a pilot beside a study: the same study, whose data are marked and never mixed in."""
+    from useralign.study import Studies
+
+    with _opened(database, slug) as (store, _):
+        twin = Studies(store).rehearse(slug, "pilot")
+    text = f"Its participants come to /study/{twin.slug}; all commands take {twin.slug}, too."
+    emit(as_json, {"slug": twin.slug}, text)
 
 
 @contextmanager
@@ -258,7 +472,7 @@ def _status_text(state: Status) -> str:
         for cell in state.cells
     ]
     columns = ("domain", "method", "condition", "finished", "active", "dropped out")
-    table = Table("status", f"{state.title} ({'open' if state.open else 'closed'})", columns, rows)
+    table = Table("status", f"{state.title} ({state.state})", columns, rows)
     lines = [table.to_markdown()]
     lines.append(
         f"{state.total('finished')} of {state.total('wanted')} finished, {state.total('active')} "
@@ -274,7 +488,7 @@ def _status_text(state: Status) -> str:
 
 def _design(file: Path | None, participants: int, source: str, window: float | None) -> Design:
     from useralign.errors import OptionError
-    from useralign.study import Design, parse_design, read_design, template
+    from useralign.study import parse_design, read_design, template
 
     if source not in ("link", "prolific", "mturk"):
         raise OptionError(f"source must be link, prolific or mturk, got {source!r}")
@@ -285,9 +499,9 @@ def _design(file: Path | None, participants: int, source: str, window: float | N
         "slug": f"simulated-{int(time.time())}",
         "participants": participants,
         "active_minutes": window / 60,
-        "recruitment": {"link": True, "prolific": _PROLIFIC, "mturk": "sandbox"},
+        "recruitment": {} if source == "link" else {"prolific": _PROLIFIC, "mturk": "sandbox"},
     }
-    return Design.from_dict(design.to_dict() | changed)
+    return design.changed(**changed)
 
 
 @contextmanager
@@ -295,7 +509,12 @@ def _server(
     design: Design, database: str | None, url: str | None, workers: int, quiet: bool
 ) -> Iterator[tuple[str, Store | None, Study | None]]:
     """Yield the address of a server: the one named, or our own over a database of its own."""
+    import asyncio
+
+    from useralign.study.simulate import check_reachable
+
     if url is not None:
+        asyncio.run(check_reachable(url))
         yield url, None, None
         return
     from useralign.store import open_store
@@ -327,7 +546,9 @@ def _progress_bar(
         yield lambda done: bar.update(task, completed=done)
 
 
-def _print_report(report: Report, store: Store | None, study: Study | None, as_json: bool) -> None:
+def _print_report(
+    report: CrowdReport, store: Store | None, study: Study | None, as_json: bool
+) -> None:
     from useralign.study import results
 
     value: dict[str, Any] = {"simulation": report.to_dict()}
@@ -343,11 +564,12 @@ def _print_report(report: Report, store: Store | None, study: Study | None, as_j
     emit(as_json, value, "\n".join(lines))
 
 
-def _lines(report: Report) -> list[str]:
+def _lines(report: CrowdReport) -> list[str]:
     times = ", ".join(f"{name} {value:.0f} ms" for name, value in report.latency.items())
     rate = report.answers / report.seconds if report.seconds else 0.0
     lines = [
         f"{report.finished} finished, {report.left} left on the way, {report.failed} failed.",
+        *([f"For {report.ended} the study ended before its last page."] if report.ended else []),
         f"It took {report.seconds:.0f} s.",
         f"{report.answers:,} answers acknowledged, {rate:.0f} a second; {times}.",
         f"Errors: {sum(report.troubles.values())}.",

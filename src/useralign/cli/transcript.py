@@ -26,24 +26,17 @@ def run(
     *,
     rank: bool = False,
     between: Callable[[], object] = lambda: None,
+    keep: Callable[[], None] = lambda: None,
 ) -> None:
     """Let a simulated user answer, and print what was said: best first, the rest dim.
 
-    Parameters
-    ----------
-    session : Session
-    console : Console
-    user : User
-    name : str
-        Who answers, for the reader.
-    rank : bool
-        Whether all that are shown are put in order.
-    between : callable
-        Called after every answer.
+    `keep` is called before an answer is printed, because what reads the transcript may go away;
+    `between` is called after it.
     """
-    console.print(clean(session.pool.question), style="bold", highlight=False, markup=False)
-    console.print(f"Answering: {clean(name)}\n", style="dim", markup=False, highlight=False)
+    console.print(clean(session.pool.question), style="bold")
+    console.print(f"Answering: {clean(name)}\n", style="dim")
     for answer in simulate(session, user, rank=rank):
+        keep()
         order = answer.order or sorted(answer.candidates, key=lambda k: k != answer.winner)
         for position, index in enumerate(order):
             _line(console, session.cost, position, session.pool[index], rank=rank)
@@ -58,8 +51,6 @@ def _line(
     console.print(
         f"{'' if position else number:>2} {sign} {clean(str(candidate), 110)}",
         style="dim" if position else "",
-        markup=False,
-        highlight=False,
         no_wrap=True,
         overflow="ellipsis",
     )
@@ -71,8 +62,8 @@ def plain(session: Session) -> list[dict[str, Any]]:
 
 
 def _entry(session: Session, answer: Answer) -> dict[str, Any]:
-    if answer.kind == "remark":
-        return {"kind": "remark", "text": answer.text}
+    if not answer.candidates:  # said in words
+        return {"kind": answer.kind, "text": answer.text}
     labels = [session.pool[k].label for k in answer.candidates]
     entry: dict[str, Any] = {"kind": answer.kind, "first": labels[0], "second": labels[1]}
     if answer.others:
