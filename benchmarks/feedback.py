@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from itertools import chain
 
 import numpy as np
 
 import useralign as ua
+from benchmarks.course import course
 from useralign.domains import load
 from useralign.users import Consistent, RankedPersona, User
 
@@ -36,30 +36,21 @@ def personas() -> Iterator[tuple[ua.Pool, User]]:
             yield pool, RankedPersona(persona)
 
 
-def course(
-    pool: ua.Pool, user: User, method: str, way: str, seed: int
-) -> tuple[list[float], list[bool], int]:
-    """Return the share of the pool that is no better and whether it is the best, by screens."""
-    per_screen, rank = WAYS[way]
-    session = ua.Session(pool, method, seed=seed, per_screen=per_screen, budget=MOST)
-    worth = user.worth(pool)
-    answers = ua.simulate(session, user, rank=rank)
-    shares = [float(np.mean(worth <= worth[session.best.index])) for _ in chain([None], answers)]
-    return shares, [share == 1.0 for share in shares], session.cost
-
-
 def table(name: str, people: list[tuple[ua.Pool, User]], methods: list[str]) -> None:
     """Print one table: screens to the stop, and how good the answer is on the way."""
     print(f"\n{name}, {len(people)} runs: chance that the best is recommended after n screens\n")
     print("| method | answers | screens to the stop | " + " | ".join(map(str, MARKS)) + " | end |")
     print("|---|---|---|" + "---|" * (len(MARKS) + 1))
     for method in methods:
-        for way in WAYS:
-            runs = [course(p, u, method, way, seed) for seed, (p, u) in enumerate(people)]
-            costs = [cost for _, _, cost in runs]
+        for way, (per_screen, rank) in WAYS.items():
+            costs, runs = [], []
+            for seed, (pool, user) in enumerate(people):
+                session = ua.Session(pool, method, seed=seed, per_screen=per_screen, budget=MOST)
+                runs.append([share == 1.0 for share in course(session, user, rank=rank)])
+                costs.append(session.cost)
             mean = f"{np.mean(costs):.1f} ({np.std(costs) / np.sqrt(len(costs)):.1f})"
-            at = [np.mean([b[min(mark, len(b) - 1)] for _, b, _ in runs]) for mark in MARKS]
-            end = np.mean([b[-1] for _, b, _ in runs])
+            at = [np.mean([run[min(mark, len(run) - 1)] for run in runs]) for mark in MARKS]
+            end = np.mean([run[-1] for run in runs])
             cells = " | ".join(f"{x:.2f}" for x in [*at, end])
             print(f"| {method} | {way} | {mean} | {cells} |", flush=True)
 

@@ -2,9 +2,9 @@
 
     python -m benchmarks.few [RUNS]
 
-Personas of the shipped text questions answer five screens each, without slips, with a tenth of all
-clicks wrong, and by the toss of a coin. A click is wrong between two candidates: picking the best
-of four takes three. People who find all candidates equal are there as well.
+Personas of the shipped text questions answer five screens each, without slips, and with 5 and 10%
+of all clicks wrong. A click is wrong between two candidates: picking the best of four takes three.
+A thousand people who toss a coin and a thousand who find all equal meet the preset as it is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from itertools import pairwise
+from itertools import cycle, islice, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,13 +20,14 @@ import numpy as np
 import useralign as ua
 from useralign.lab.bench.contest import BenchCell, contest
 from useralign.presets import SURE
-from useralign.users import Erring
+from useralign.users import Erring, converse
 
 if TYPE_CHECKING:
     from useralign.lab.bench.cases import Case
 
 DOMAINS = ("food64d", "travel64d", "dsp64d")
 BINS = (0.0, 0.4, 0.6, 0.8, 0.9, 1.01)
+CROWD = 1000
 
 
 def five_screens(case: Case, rate: float, seed: int) -> list[tuple[float, bool]]:
@@ -66,12 +67,27 @@ def calibration(cells: list[BenchCell], rate: float) -> None:
 def indifferent(cells: list[BenchCell]) -> None:
     """Print how sessions end with somebody who finds all equal."""
     ends: Counter[str] = Counter()
-    for seed, cell in enumerate(cells):
+    for seed, cell in enumerate(islice(cycle(cells), CROWD)):
         session = ua.Session.few(cell.case().pool, seed)
         while session.ask() is not None:
             session.equal()
         ends[f"{session.cost} screens, {session.stop_reason}"] += 1
     print("\nall equal:", dict(ends))
+
+
+def coins(cells: list[BenchCell]) -> None:
+    """Print how sessions end with somebody whose clicks mean nothing."""
+    ends: Counter[str] = Counter()
+    rows = []
+    for seed, cell in enumerate(islice(cycle(cells), CROWD)):
+        case = cell.case()
+        session = converse(ua.Session.few(case.pool, seed), Erring(case.user(), 0.5, seed=seed))
+        ends[f"{session.cost} screens, {session.stop_reason}"] += 1
+        if (confidence := session.confidence) is not None:
+            third = np.sort(case.worth)[-3]
+            rows.append((confidence.probability, case.worth[session.best.index] >= third))
+    stated, true = np.mean(rows, axis=0)
+    print(f"\nby the toss of a coin: {dict(ends)}\nstated {stated:.2f}  true {true:.2f}")
 
 
 def speed(domain: str, per_screen: int) -> None:
@@ -94,9 +110,10 @@ def main() -> None:
     for domain, per_screen in (("food64d", 4), ("visual512d", 9), ("visual512d", 6)):
         speed(domain, per_screen)
     cells = contest(["frugal"], DOMAINS, runs=runs).cells()
-    for rate in (0.0, 0.1, 0.5):
+    for rate in (0.0, 0.05, 0.1):
         calibration(cells, rate)
     indifferent(cells)
+    coins(cells)
 
 
 if __name__ == "__main__":

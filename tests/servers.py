@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
 from dataclasses import dataclass, field
-from types import TracebackType
+
+from tests.processes import Command
 
 
 @dataclass
@@ -29,43 +27,28 @@ class Server:
     options: list[str] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
     address: str = ""
-    _process: subprocess.Popen[str] | None = None
+    _process: Command | None = None
 
     def __enter__(self) -> Server:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.kill()
 
     def start(self) -> None:
         """Start it, and wait until it says where it is; a restart keeps the port."""
         port = self.address.rstrip("/").rpartition(":")[2] or "0"
-        command = [sys.executable, "-m", "useralign.cli", "serve", "--port", port]
-        command += ["--database", self.database, "--no-open", "--json", *self.options]
-        self._process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **self.environment},
-            start_new_session=True,
+        command = ["serve", "--port", port, "--database", self.database, "--no-open", "--json"]
+        self._process = Command(
+            *command, *self.options, environment={**os.environ, **self.environment}
         )
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
+        line = self._process.output.readline()
         assert line, f"the server did not start: exit {self._process.wait()}"
         self.address = json.loads(line)["address"].rstrip("/")
 
     def kill(self) -> None:
         """End it as a power cut would: no warning, no clean-up."""
-        if self._process is None:
-            return
-        os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
-        self._process = None
+        if self._process is not None:
+            self._process.kill()
+            self._process = None

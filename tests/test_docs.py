@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
 import shlex
 import subprocess
@@ -14,12 +15,18 @@ import pytest
 import typer.main
 from tools import reference
 
+import useralign.one_call
 import useralign.session
 import useralign.testing
-from useralign.cli.app import app
+from tests.web.routes import table
+from useralign.cli.app import build
+from useralign.models.providers import providers
+from useralign.store import open_store
+from useralign.web.app import create_app
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md"))]
+RECIPES = [ROOT / "Dockerfile", ROOT / "compose.yaml"]
 # Shown, not run: there is nothing to run in them.
 SHOWN = {"text", "toml", "json", "html", "yaml", "csv"}
 _FENCE = re.compile(
@@ -40,10 +47,10 @@ class Block(NamedTuple):
 
 def blocks(*languages: str) -> list[Block]:
     return [
-        Block(str(page.relative_to(ROOT)), found["language"], found["code"], found["why"])
+        Block(str(page.relative_to(ROOT)), fence["language"], fence["code"], fence["why"])
         for page in PAGES
-        for found in _FENCE.finditer(page.read_text("utf-8"))
-        if not languages or found["language"] in languages
+        for fence in _FENCE.finditer(page.read_text("utf-8"))
+        if not languages or fence["language"] in languages
     ]
 
 
@@ -53,7 +60,7 @@ def commands(block: Block) -> list[list[str]]:
     return [line for line in lines if line]
 
 
-@pytest.mark.parametrize("module", [useralign.session, useralign.testing])
+@pytest.mark.parametrize("module", [useralign.session, useralign.one_call, useralign.testing])
 def test_examples_in_docstrings(module: object) -> None:
     result = doctest.testmod(module)  # type: ignore[arg-type]
     assert result.attempted
@@ -62,9 +69,9 @@ def test_examples_in_docstrings(module: object) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_says_what_it_is(page: Path) -> None:
-    for found in _FENCE.finditer(page.read_text("utf-8")):
+    for fence in _FENCE.finditer(page.read_text("utf-8")):
         known = {"python", "sh", *SHOWN}
-        assert found["language"] in known, f"{page.name}: a block of {found['language']!r}"
+        assert fence["language"] in known, f"{page.name}: a block of {fence['language']!r}"
 
 
 @pytest.mark.parametrize("block", [b for b in blocks("python") if not b.why], ids=lambda b: b.page)
@@ -106,7 +113,7 @@ def test_commands_exist(block: Block) -> None:
 
 def _check_command(words: list[str]) -> None:
     """Check that a command exists and has the options that are given to it."""
-    command = typer.main.get_command(app)
+    command = typer.main.get_command(build())
     rest = words[1:]
     while (children := getattr(command, "commands", None)) and rest:
         assert rest[0] in children or rest[0].startswith("-"), f"no command: {shlex.join(words)}"
@@ -143,7 +150,76 @@ def test_settings_are_documented() -> None:
         for name in pattern.findall(path.read_text("utf-8"))
     }
     assert read
+    for provider in providers().values():
+        read |= {provider.key, f"{provider.key}_FILE", provider.address} - {""}
     assert not {name for name in read if f"`{name}`" not in table}
+
+
+def test_settings_that_are_named_are_read() -> None:
+    table = (ROOT / "docs" / "reference" / "settings.md").read_text("utf-8")
+    source = "".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
+    read = set(re.findall(r"""["'](USERALIGN_[A-Z_]+)["']""", source))
+    for provider in providers().values():
+        read |= {provider.key, f"{provider.key}_FILE"}
+    for path in (*PAGES, *RECIPES):
+        names = set(re.findall(r"\bUSERALIGN_[A-Z_]+\b", path.read_text("utf-8")))
+        assert names <= read, f"{path.name}: nothing reads {sorted(names - read)}"
+        assert all(f"`{name}`" in table for name in names), path.name
+
+
+def test_routes_that_are_named_exist(routes: set[str]) -> None:
+    seen = set()
+    for path in (*PAGES, *RECIPES):
+        for route in _routes_in(path.read_text("utf-8")):
+            seen.add(route)
+            assert route in routes, f"{path.name}: there is no route {route}"
+    assert {"/healthz", "/api/sessions/{}/answers", "/study/{}"} <= seen
+
+
+@pytest.fixture(scope="module")
+def routes(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """All routes, with {} for what varies."""
+    store = open_store(f"sqlite:///{tmp_path_factory.mktemp('routes') / 'x.db'}")
+    paths = {re.sub(r"\{\w+\}", "{}", path) for _, path in table(create_app(store))}
+    store.close()
+    return paths
+
+
+def _routes_in(text: str) -> list[str]:
+    """Return the routes that a page names: in code, and in addresses of a server of ours."""
+    code = re.findall(r"`(?:GET |POST |DELETE )?(/[a-z][^`\s?]*)[^`]*`", text)
+    addresses = re.findall(r"(?:127\.0\.0\.1|localhost):8000(/[^\s\"'`)?]+)", text)
+    shell = [f"/api{path}" for path in re.findall(r"\$API(/[^\s\"'?]+)", text)]
+    named = [*code, *addresses, *shell]
+    plain = [re.sub(r"<\w+>|\{\w+\}|\b[A-Z][A-Z_]+\b", "{}", path) for path in named]
+    # The API as a whole, somebody else's server, folders.
+    return [path for path in plain if not re.match(r"/(api$|v1|path|tmp|usr)", path)]
+
+
+def test_commands_in_running_text_exist() -> None:
+    count = 0
+    for page in PAGES:
+        text = _FENCE.sub("", page.read_text("utf-8"))
+        for line in re.findall(r"`(useralign [a-z][^`]*)`", text):
+            words = line.replace("...", "").replace("[", "").replace("]", "")
+            _check_command(shlex.split(words))
+            count += 1
+    assert count > 30
+
+
+def test_commands_of_the_container_exist() -> None:
+    docker, compose = (path.read_text("utf-8") for path in RECIPES)
+    (command,) = re.findall(r"^CMD (\[.*\])$", docker, re.M)
+    _check_command(json.loads(command))
+    (line,) = re.findall(r"exec (useralign .*?)\n    secrets", compose, re.DOTALL)
+    _check_command(line.split())
+
+
+def test_providers_are_documented() -> None:
+    page = (ROOT / "docs" / "models.md").read_text("utf-8")
+    for provider in providers().values():
+        for part in (provider.label, provider.key, provider.base_url, provider.model):
+            assert part in page, f"{provider.name}: {part}"
 
 
 def test_links_lead_somewhere() -> None:

@@ -35,7 +35,8 @@ def test_as_many_are_shown_as_was_asked_for(pool: ua.Pool, method: str, shown: i
     assert len(set(places(comparison))) == shown
     assert comparison.candidates[:2] == (comparison.first, comparison.second)
     pair = asked(ua.Session(pool, method, budget=9))
-    assert (pair.first, pair.second) == (comparison.first, comparison.second)
+    if method != "frugal" or shown == 2:  # it fills a screen from its favourite on
+        assert (pair.first, pair.second) == (comparison.first, comparison.second)
     assert pair.candidates == (pair.first, pair.second)
 
 

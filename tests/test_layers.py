@@ -13,8 +13,8 @@ import useralign
 # From the ground up: a layer may import from those before it, and from itself.
 LAYERS = [
     "errors", "extras", "checks", "files", "pictures", "registry", "geometry", "models", "pool",
-    "answers", "methods", "presets", "session", "remarks", "domains", "pooling", "users", "store",
-    "memory", "lab", "study", "web", "testing", "cli",
+    "wishes", "answers", "methods", "presets", "session", "one_call", "reasons", "notebook",
+    "domains", "pooling", "users", "store", "memory", "lab", "study", "web", "testing", "cli",
 ]  # fmt: skip
 MODULES = read()
 

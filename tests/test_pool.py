@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,7 @@ def test_bad_input(candidates: list[str], features: object, message: str) -> Non
 
 
 def test_unknown_normalisation() -> None:
-    with pytest.raises(ua.OptionError, match="unit, ball, diameter, none"):
+    with pytest.raises(ua.OptionError, match="unit, ball, diameter, clip, none"):
         ua.Pool("?", ["a"], [[1.0]], normalise="max")
 
 
@@ -184,3 +185,44 @@ def test_a_model_writes_a_pool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     pool = ua.Pool.generate("What to cook?", Scripted(), size=4, embedder=Fingerprints())
     assert (len(pool), pool.question) == (4, "What to cook?")
     assert len({candidate.text for candidate in pool}) == 4
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [("a", "a"), ("c1", None), (None, "c0")],
+    ids=["twice", "like the next", "like the first"],
+)
+def test_two_candidates_never_go_by_the_same_id(ids: tuple[str | None, str | None]) -> None:
+    candidates = [ua.Candidate(text=str(n), id=name) for n, name in enumerate(ids)]
+    with pytest.raises(ua.PoolError, match="candidates 0 and 1 have the same id"):
+        ua.Pool("?", candidates, [[1, 0], [0, 1]])
+    good = ua.Pool("?", [ua.Candidate(text="x", id="c0"), "y"], [[1, 0], [0, 1]])
+    with pytest.raises(ua.PoolError, match="have the same id"):
+        good.with_candidates(candidates, None)
+    data = good.to_dict()
+    data["candidates"][0]["id"] = "c1"
+    with pytest.raises(ua.FileFormatError, match="have the same id"):
+        ua.Pool.from_dict(data)
+
+
+def test_features_of_thousands_of_digits() -> None:
+    with pytest.raises(ua.PoolError):
+        ua.Pool("?", ["a", "b"], [[10**5000, 0], [0, 1]])
+
+
+def test_one_row_that_outweighs_all_others_is_told() -> None:
+    rows = np.random.default_rng(0).normal(size=(6, 3))
+    rows[2] *= 1e4
+    with pytest.warns(
+        ua.errors.ScalingWarning, match=r"row 2 .* times as long.*normalise='clip'.*'unit'"
+    ):
+        ua.Pool("?", None, rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for how in ("clip", "unit"):
+            pool = ua.Pool("?", None, rows, normalise=how)
+            assert np.linalg.norm(pool.features, axis=1).max() == pytest.approx(0.5)
+            assert np.linalg.norm(pool.features, axis=1).min() > 0.01
+        rows[2] /= 1e4
+        kept = ua.Pool("?", None, rows, normalise="clip")
+    np.testing.assert_allclose(kept.features, ua.Pool("?", None, rows).features)

@@ -66,7 +66,7 @@ def test_it_is_the_frugal_method_with_five_screens_at_most() -> None:
         ua.Session.few(texts(10), reask=True)
 
 
-@pytest.mark.parametrize(("count", "top"), [(2, 1), (3, 1), (9, 1), (10, 2), (15, 3), (40, 3)])
+@pytest.mark.parametrize(("count", "top"), [(2, 1), (13, 1), (14, 2), (19, 2), (20, 3), (40, 3)])
 def test_a_small_pool_is_not_over_before_it_begins(count: int, top: int) -> None:
     session = ua.Session.few(texts(10, count))
     assert session.method.options()["top"] == top
@@ -101,7 +101,7 @@ def test_two_more_screens() -> None:
     session = ended()
     cost, before = session.cost, session.answers
     session.go_on()
-    assert session.answers == before
+    assert session.answers[:-1] == before
     again = ua.Session.from_dict(session.pool, session.to_dict())
     for here in (session, again):
         for _ in range(2):
@@ -117,7 +117,7 @@ def test_going_on_takes_back_a_stop_and_asks_the_same() -> None:
     comparison = session.ask()
     session.stop()
     session.go_on(2)
-    assert session.ask() == comparison
+    assert session.ask().candidates == comparison.candidates  # type: ignore[union-attr]
     assert session.budget == 2
 
 

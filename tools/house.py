@@ -29,8 +29,8 @@ PICTURE = ROOT / "docs" / "pictures" / "house.svg"
 
 # Modules that everything stands on; arrows to them would say nothing.
 GROUND = frozenset({"errors", "extras", "checks", "files", "registry"})
-# The ways up from pools and sessions to the models, taken when a call needs them.
-DOORS = frozenset({("pool", "models"), ("pool", "pooling"), ("session", "remarks")})
+# The ways up from pools to the models and from sessions to notebooks, taken when a call needs them.
+DOORS = frozenset({("pool", "models"), ("pool", "pooling"), ("session", "notebook")})
 
 _BOX, _GAP, _ROW = (132, 34), 26, 92
 _INK, _PAPER, _DOOR = "#5b6270", "#eef2f8", "#b3541e"

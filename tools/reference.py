@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer.main
 
-from useralign.cli.app import app
+from useralign.cli.app import build
 from useralign.store import open_store
 from useralign.web.app import create_app
 
@@ -28,7 +28,7 @@ def command_line() -> str:
     """Return the page of all commands with their arguments and options."""
     lines = [_NOTE, "# Command line", ""]
     lines += ["Every command takes `--help`; most take `--json` for use by other programs.", ""]
-    for name, command in _commands(typer.main.get_command(app), "useralign"):
+    for name, command in _commands(typer.main.get_command(build()), "useralign"):
         lines += [f"## {name}", "", (command.help or "").strip().replace("\b\n", ""), ""]
         rows = [_row(parameter) for parameter in command.params if parameter.name != "help"]
         if rows:

@@ -39,7 +39,9 @@ def _session(client: httpx.Client, log: Log, over: threading.Event, rng: random.
     made = _post(client, over, "/api/pools", {"question": "Which?", "texts": TEXTS})
     if made is None:
         return
-    begun = _post(client, over, "/api/sessions", {"pool": made["id"], "seed": rng.randrange(10**6)})
+    body = {"pool": made["id"], "seed": rng.randrange(10**6)}
+    body |= {"method": "useralign"} if rng.random() < 0.5 else {}  # else the preset
+    begun = _post(client, over, "/api/sessions", body)
     if begun is None:
         return
     log.sessions += 1
@@ -69,8 +71,8 @@ def _post(
             time.sleep(0.02)
             continue
         if reply.is_success:
-            found: dict[str, Any] = reply.json()
-            return found
+            content: dict[str, Any] = reply.json()
+            return content
         if log is not None:
             log.conflicts.append(reply.text)
         return None
@@ -114,8 +116,13 @@ def lost(database: str, log: Log) -> list[tuple[str, int]]:
     with store.reading() as connection:
         rows = connection.execute(select(steps).where(steps.c.kind.is_not(None))).all()
     store.close()
-    kept = {(row.session_id, row.number): row.told["answer"][2] for row in rows}
+    kept = {(row.session_id, row.number): _winner(row.told["answer"]) for row in rows}
     return [key for key, winner in log.acknowledged.items() if kept.get(key) != winner]
+
+
+def _winner(answer: list[int] | dict[str, int]) -> int:
+    """Return the winner of a stored choice: of a pair, or of a larger screen."""
+    return answer["winner"] if isinstance(answer, dict) else answer[2]
 
 
 def broken(database: str) -> list[str]:

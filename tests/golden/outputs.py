@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import importlib
 import io
 import json
@@ -26,13 +27,20 @@ DINNER = "What should I cook for dinner tonight?"
 WEEKEND = "Where should I go for a long weekend in Europe?"
 HERO = "Generate concept art for a videogame hero that players would instantly connect with."
 TEXT = ("--embedder", "wordllama")
+PAPER = ("--method", "useralign")
+# What `ask --json` says beyond what version 0.1.0 said.
+ADDED = ("screens", "expected_screens", "shortlist", "why", "words_read", "words")
 
 # Whole sessions of `useralign ask`, with the embedder named: the default depends on the machine.
 ASKS: dict[str, tuple[str, ...]] = {
-    "food-useralign": (DINNER, "--persona", "HeatSeekingExplorer", *TEXT),
-    "food-useralign-epsilon": (DINNER, "--persona", "TiredFrugalParent", "--epsilon", "0.5", *TEXT),
-    "food-useralign-show": (DINNER, "--persona", "UnhurriedPlantGourmet", "--show", "3", *TEXT),
-    "food-useralign-rank": (DINNER, "--persona", "TiredFrugalParent", "--rank", *TEXT),
+    "food-useralign": (DINNER, "--persona", "HeatSeekingExplorer", *PAPER, *TEXT),
+    "food-useralign-epsilon": (
+        *(DINNER, "--persona", "TiredFrugalParent", "--epsilon", "0.5", *PAPER, *TEXT),
+    ),
+    "food-useralign-show": (
+        *(DINNER, "--persona", "UnhurriedPlantGourmet", "--show", "3", *PAPER, *TEXT),
+    ),
+    "food-useralign-rank": (DINNER, "--persona", "TiredFrugalParent", "--rank", *PAPER, *TEXT),
     "food-frugal": (
         *(DINNER, "--persona", "HeatSeekingExplorer", "--method", "frugal", "--budget", "8"),
         *TEXT,
@@ -42,16 +50,22 @@ ASKS: dict[str, tuple[str, ...]] = {
         *("--show", "4", *TEXT),
     ),
     "food-tournament": (DINNER, "--persona", "TiredFrugalParent", "--method", "tournament", *TEXT),
-    "food-description": (DINNER, "--persona", "someone who eats no meat", "--seed", "3", *TEXT),
-    "travel-useralign": (WEEKEND, "--persona", "PartyOnPennies", *TEXT),
-    "travel-useralign-seed": (WEEKEND, "--persona", "SlowGourmetCouple", "--seed", "5", *TEXT),
+    "food-description": (
+        *(DINNER, "--persona", "someone who eats no meat", "--seed", "3", *PAPER, *TEXT),
+    ),
+    "travel-useralign": (WEEKEND, "--persona", "PartyOnPennies", *PAPER, *TEXT),
+    "travel-useralign-seed": (
+        *(WEEKEND, "--persona", "SlowGourmetCouple", "--seed", "5", *PAPER, *TEXT),
+    ),
     "travel-frugal": (
         *(WEEKEND, "--persona", "PartyOnPennies", "--method", "frugal", "--budget", "8"),
         *TEXT,
     ),
 }
 VISUAL_ASKS: dict[str, tuple[str, ...]] = {
-    "visual-useralign": (HERO, "--persona", "PixelNostalgic", "--image", "--budget", "12"),
+    "visual-useralign": (
+        *(HERO, "--persona", "PixelNostalgic", "--image", "--budget", "12", *PAPER),
+    ),
     "visual-frugal": (
         *(HERO, "--persona", "MythAndShadow", "--image", "--method", "frugal", "--budget", "5"),
     ),
@@ -90,11 +104,18 @@ def apart(*words: str) -> None:
 
 def ask(words: tuple[str, ...]) -> dict[str, Any]:
     """Return the outcome of a session without where and from what its pictures are made."""
-    outcome: dict[str, Any] = said("ask", *words, "--no-memory")
+    outcome = _former(said("ask", *words, "--no-memory"))
     if "image" in outcome["answer"]:
         del outcome["answer"]["image"]
         del outcome["answer"]["meta"]
     return outcome
+
+
+def _former(outcome: dict[str, Any]) -> dict[str, Any]:
+    """Return what version 0.1.0 said of a session, without what was added since."""
+    missing = [key for key in ADDED if key not in outcome]
+    assert not missing, f"ask --json lacks {missing}"
+    return {key: value for key, value in outcome.items() if key not in ADDED}
 
 
 def run_plan(name: str, folder: Path, jobs: int) -> Path:
@@ -111,8 +132,8 @@ def _lab(name: str) -> Callable[..., Any]:
             with contextlib.suppress(ModuleNotFoundError):
                 there = importlib.import_module(f"useralign.{package}{module}")
                 if hasattr(there, name):
-                    found: Callable[..., Any] = getattr(there, name)
-                    return found
+                    function: Callable[..., Any] = getattr(there, name)
+                    return function
     raise AssertionError(f"no module of the experiments has {name}")
 
 
@@ -144,18 +165,21 @@ def text(path: Path) -> str:
     return whole.replace(f'"version": "{ua.__version__}"', '"version": "0.1.0"')
 
 
-def alike(here: Any, golden: Any, where: str = "") -> None:
-    """Assert that two JSON values are the same, their fractions to nine digits."""
+def alike(here: Any, golden: Any, where: str = "", *, more: bool = False) -> None:
+    """Assert that two JSON values are the same, their fractions to nine digits.
+
+    With `more`, mappings may have gained keys.
+    """
     if isinstance(golden, dict):
         assert isinstance(here, dict), where
-        assert list(here) == list(golden), where
+        assert [key for key in here if key in golden or not more] == list(golden), where
         for key, value in golden.items():
-            alike(here[key], value, f"{where}.{key}")
+            alike(here[key], value, f"{where}.{key}", more=more)
     elif isinstance(golden, list):
         assert isinstance(here, list), where
         assert len(here) == len(golden), where
         for number, value in enumerate(golden):
-            alike(here[number], value, f"{where}[{number}]")
+            alike(here[number], value, f"{where}[{number}]", more=more)
     elif isinstance(golden, float):
         assert here == pytest.approx(golden, rel=1e-9, abs=1e-9), where
     else:
@@ -212,12 +236,12 @@ def kept(folder: Path) -> dict[str, Any]:
     shutil.copytree(DATA / "saved", folder, dirs_exist_ok=True)
     memories = {name: str(folder / f"{name}.json") for name in ("memory", "memory-people")}
     recall = (WEEKEND, "--persona", "PartyOnPennies", "--method", "frugal", "--budget", "4", *TEXT)
-    resumed = said("ask", "--resume", str(folder / "ask.json"), "--no-memory")
+    resumed = _former(said("ask", "--resume", str(folder / "ask.json"), "--no-memory"))
     del resumed["saved"]  # where the copy is
     return {
         "resumed": resumed,
         "shown": {name: said("memory", "show", path) for name, path in memories.items()},
-        "recalled": said("ask", *recall, "--memory", memories["memory"]),
+        "recalled": _former(said("ask", *recall, "--memory", memories["memory"])),
     }
 
 
@@ -248,6 +272,13 @@ def stored(address: str, key: str, name: str) -> list[Any]:
     state = [call(address, key, place + part) for part in ("", "/comparison")]
     more = [answer(address, key, name) for _ in range(2)]
     return [*state, *more, call(address, key, f"{place}/result")]
+
+
+def rows(text: str) -> list[dict[str, Any]]:
+    """Return the rows of an exported CSV or JSON lines file."""
+    if text.startswith("{"):
+        return [json.loads(line) for line in text.splitlines()]
+    return list(csv.DictReader(io.StringIO(text)))
 
 
 def study(slug: str, database: str, folder: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 import lzma
 import tomllib
 from collections.abc import Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,10 @@ import pytest
 import useralign as ua
 from tests.golden import outputs
 from tests.golden.outputs import ASKS, DATA, VISUAL_ASKS, alike, said
+from tests.study.conftest import Walker
+from useralign.store import open_store
+from useralign.store.studies import reading
+from useralign.study import ParticipantFlow
 
 
 @cache
@@ -104,8 +109,31 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_a_study_half_way(database: str, tmp_path: Path) -> None:
+    """Later versions may add columns, tables and figures; what there was is as it was."""
     here = outputs.study(golden("database.json")["slug"], database, tmp_path)
-    alike(here, golden("database.json")["study"])
+    there = golden("database.json")["study"]
+    for name, text in there.pop("files").items():
+        if not name.endswith("codebook.md"):  # which is prose
+            alike(outputs.rows(here["files"][name]), outputs.rows(text), name, more=True)
+    alike(here, there, more=True)
+
+
+def test_participants_half_way_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "golden.db"
+    path.write_bytes(lzma.decompress((DATA / "golden.db.xz").read_bytes()))
+    slug = golden("database.json")["slug"]
+    # Their tokens are known to nobody; let the hashes stand for them.
+    monkeypatch.setattr("useralign.study.flow.digest", str)
+    with closing(open_store(f"sqlite:///{path}")) as store:
+        flow = ParticipantFlow(store)
+        walker = Walker(flow, flow.studies.get(slug))
+        with reading(store, slug) as records:
+            people = [who for chunk in records.participants() for who in chunk]
+        stages = {who.stage for who in people}
+        assert {"comparisons", "done"} <= stages
+        for who in people:
+            assert (who.outcome == "completed") == (who.stage == "done")
+            assert walker.finish(who.id).participant.code
 
 
 @pytest.fixture(scope="module")
@@ -121,4 +149,16 @@ def test_the_description_of_the_http_api(address: str) -> None:
 def test_stored_sessions_go_on_over_http(address: str) -> None:
     key = golden("database.json")["key"]
     for name, state in golden("database.json")["sessions"].items():
-        alike(outputs.stored(address, key, name), state)
+        alike(_as_before(outputs.stored(address, key, name), state), state)
+
+
+def _as_before(reply: Any, golden: Any) -> Any:
+    """Return a reply without the fields and kinds added since; none may be missing."""
+    if isinstance(golden, dict) and isinstance(reply, dict):
+        known = {key: _as_before(reply[key], value) for key, value in golden.items()}
+        if "takes" in known:
+            known["takes"] = [kind for kind in reply["takes"] if kind in golden["takes"]]
+        return known
+    if isinstance(golden, list) and isinstance(reply, list) and len(reply) == len(golden):
+        return [_as_before(one, other) for one, other in zip(reply, golden, strict=True)]
+    return reply

@@ -10,7 +10,9 @@ import useralign as ua
 from tests.conftest import gaussian_features
 
 METHODS = ["useralign", "useralign_loss", "iidbest"]
-MOVES = ["first", "last", "rank", "equal", "neither", "skip", "remark", "extend"]
+MOVES = [
+    "first", "last", "rank", "equal", "neither", "skip", "remark", "extend", "wish", "withdraw",
+]  # fmt: skip
 sizes = st.tuples(st.integers(3, 10), st.sampled_from([2, 3, 8]), st.integers(0, 100_000))
 talks = st.lists(st.sampled_from(MOVES), max_size=9)
 relaxed = settings(max_examples=40, deadline=None)
@@ -29,12 +31,18 @@ def say(session: ua.Session, move: str) -> bool:
     if move == "remark":
         session.remark(f"remark {step}", noise)
         return True
+    if move == "wish":
+        session.wish(f"no {step % len(session.pool)}")
+        return True
+    if move == "withdraw" and session.wishes:
+        session.withdraw(session.wishes[0].text)
+        return True
     if move == "extend":
         row = noise / (2.0 * np.linalg.norm(noise))
         session.extend([f"new at {step}, {len(session.pool)}"], row[None, :])
         return True
     asked = session.ask()
-    if asked is None:
+    if asked is None or move == "withdraw":
         return False
     if move in ("equal", "neither", "skip"):
         getattr(session, move)()

@@ -17,11 +17,11 @@ from useralign.store import Store, open_store
 from useralign.store.schema import matchups, participants, sessions, stages, steps
 from useralign.study import Design, ParticipantFlow, Studies, parse_design, results, template
 from useralign.study.export import COLUMNS, FORMATS, export, read_rows
-from useralign.study.simulate import Behaviour, Crowd, Report, run
+from useralign.study.simulate import Behaviour, Crowd, CrowdReport, run
 from useralign.web.simulation_server import serving
 
 
-def simulated(url: str, people: int, behaviour: Behaviour) -> tuple[Report, list[int], float]:
+def simulated(url: str, people: int, behaviour: Behaviour) -> tuple[CrowdReport, list[int], float]:
     """Run a study; return what was measured, the finished of each cell, and the left share."""
     store = open_store(url)
     changed = {"participants": people, "active_minutes": 1.0}
@@ -30,9 +30,9 @@ def simulated(url: str, people: int, behaviour: Behaviour) -> tuple[Report, list
     with serving(url) as address:
         report = run(Crowd(address, design, behaviour, participants=people, concurrency=200), store)
     state = results.status(store, study, time.time())
-    found = results.outcomes(store, study)
+    outcomes = results.outcomes(store, study)
     store.close()
-    print(f"\n{report}\n{results.table(design, found).to_markdown()}")
+    print(f"\n{report}\n{results.table(design, outcomes).to_markdown()}")
     return report, [cell.finished for cell in state.cells], state.selection_left or 0.0
 
 

@@ -1,10 +1,10 @@
 """What one click in the browser costs: requests, SELECTs, replays and processor time.
 
-    python benchmarks/click.py [--clicks 200]
+    python benchmarks/clicks.py [--clicks 200] [--method few] [--question TEXT]
 
 Drives the application in this process over a SQLite file, as a browser with JavaScript does, and
-prints one line of JSON with the medians over all clicks. It uses only the pages' own forms, so the
-same file measures older versions of the application.
+prints one line of JSON: medians over all clicks that led to another screen and over those that
+led to the last page, and the slowest. It uses only the pages' own forms.
 """
 
 from __future__ import annotations
@@ -30,11 +30,15 @@ QUESTION = "What should I cook for dinner tonight?"
 
 
 class Counter:
-    """Counts SELECTs on all databases, and starts of the method: one for each replay."""
+    """Counts SELECTs on all databases, and starts of methods: one for each replay."""
 
-    def __init__(self, method: type[Method]) -> None:
+    def __init__(self, *methods: type[Method]) -> None:
         self.selects = self.replays = 0
         event.listen(Engine, "before_cursor_execute", self._statement)
+        for method in methods:
+            self._watch(method)
+
+    def _watch(self, method: type[Method]) -> None:
         start = method.start
 
         def counted(*args: Any, **options: Any) -> Any:
@@ -51,30 +55,34 @@ def _field(page: str, name: str) -> str:
     return str(re.findall(rf'name="{name}" value="(\w+)"', page)[0])
 
 
-def measure(clicks: int) -> dict[str, Any]:
-    """Click through sessions and return medians per click."""
-    counter = Counter(type(method_for("useralign")))
-    rows: list[dict[str, float]] = []
+def measure(clicks: int, form: dict[str, str]) -> dict[str, dict[str, float]]:
+    """Click through sessions and return medians per click, by where it led."""
+    counter = Counter(type(method_for("useralign")), type(method_for("frugal")))
+    rows: dict[str, list[dict[str, float]]] = {"screen": [], "end": []}
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(f"sqlite:///{Path(folder) / 'click.db'}")
         rates = {"asks_per_hour": 1e9, "answers_per_minute": 1e9, "answers_at_once": 10**9}
         app = create_app(store, Settings(**rates))  # type: ignore[arg-type]
         # The script of the pages fetches; a browser marks that so.
         client = TestClient(app, "http://localhost", headers={"sec-fetch-dest": "empty"})
-        page = _begin(client)
-        while len(rows) < clicks:
+        page = _begin(client, form)
+        while sum(map(len, rows.values())) < clicks:
             if "data-compare" not in page:
-                page = _begin(client)
+                page = _begin(client, form)
             page, row = _click(client, page, counter)
-            rows.append(row)
+            rows["screen" if "data-compare" in page else "end"].append(row)
         store.close()
-    return {name: statistics.median(row[name] for row in rows) for name in rows[0]}
+    return {led_to: _medians(some) for led_to, some in rows.items() if some}
 
 
-def _begin(client: TestClient) -> str:
+def _medians(rows: list[dict[str, float]]) -> dict[str, float]:
+    medians = {name: statistics.median(row[name] for row in rows) for name in rows[0]}
+    return medians | {"slowest": max(row["milliseconds"] for row in rows), "clicks": len(rows)}
+
+
+def _begin(client: TestClient, form: dict[str, str]) -> str:
     token = _field(client.get("/you").text, "form_token")
-    form = {"form_token": token, "question": QUESTION, "method": "useralign"}
-    return client.post("/ask", data=form).text
+    return client.post("/ask", data={"form_token": token, **form}).text
 
 
 def _click(client: TestClient, page: str, counter: Counter) -> tuple[str, dict[str, float]]:
@@ -93,4 +101,8 @@ def _click(client: TestClient, page: str, counter: Counter) -> tuple[str, dict[s
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clicks", type=int, default=200)
-    print(json.dumps(measure(parser.parse_args().clicks)))
+    parser.add_argument("--method", choices=("few", "useralign"), default="few")
+    parser.add_argument("--question", default=QUESTION)
+    given = parser.parse_args()
+    form = {"question": given.question, "method": given.method}
+    print(json.dumps(measure(given.clicks, form), indent=2))
