@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
@@ -135,3 +137,13 @@ def test_no_message_has_a_password(url: str) -> None:
     with pytest.raises((OptionError, StoreError)) as told:
         open_store(url)
     assert "hunter2" not in str(told.value)
+
+
+def test_a_connection_in_use_while_all_are_closed_is_closed_after_use(store_url: str) -> None:
+    store = open_store(store_url)
+    with store.reading() as connection:
+        driver = connection.connection.dbapi_connection
+        store.close()
+        assert connection.execute(text("SELECT 1")).scalar_one() == 1
+    with pytest.raises((sqlite3.ProgrammingError, psycopg.OperationalError), match="closed"):
+        driver.execute("SELECT 1")  # type: ignore[union-attr]

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sqlalchemy import URL, Connection, Engine, Table
+    from sqlalchemy.pool import ConnectionPoolEntry
 
     Insert = sqlite.Insert | postgresql.Insert
 
@@ -118,6 +119,8 @@ class Database:
         self.time = literal_column(_TIMES["sqlite" if self.sqlite else "postgresql"], Float)
         self.engine = _sqlite_engine(self.url) if self.sqlite else _postgresql_engine(self.url)
         self._turn = threading.Lock() if self.sqlite else nullcontext()
+        self._closed = False
+        event.listen(self.engine, "checkin", self._after_use)
         try:
             with self.engine.connect():
                 pass
@@ -177,8 +180,14 @@ class Database:
             connection.execute(lock, {"name": name})
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections: idle ones now, one that a thread still uses when it is done."""
+        self._closed = True
         self.engine.dispose()
+
+    def _after_use(self, _: Any, record: ConnectionPoolEntry) -> None:
+        """Close a connection whose pool was closed meanwhile, and which nobody would close."""
+        if self._closed:
+            record.invalidate()
 
     def wipe(self) -> list[str]:
         """Rewrite the files without what was deleted; others wait meanwhile.
