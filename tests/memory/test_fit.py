@@ -145,3 +145,14 @@ def test_condensing_keeps_what_it_can() -> None:
     floor, factor = condensed(covariance, rank=1)
     assert factor.shape == (10, 1)
     assert 10 * floor + (factor**2).sum() == pytest.approx(np.trace(covariance))
+
+
+def test_condensing_makes_up_no_directions() -> None:
+    """Which of several equally wide directions come out would be up to the processor."""
+    narrow = np.linalg.qr(np.random.default_rng(2).normal(size=(10, 3)))[0]
+    floor, factor = condensed(2.0 * np.eye(10) - narrow @ narrow.T, rank=4)
+    assert floor == pytest.approx(17 / 10)
+    assert factor.shape == (10, 0)
+    _, factor = condensed(np.diag([1.0, 1.0, 1.0, 3.0, 5.0]), rank=3)
+    assert np.abs(factor).argmax(axis=0).tolist() == [3, 4]
+    assert (factor.sum(axis=0) > 0).all()

@@ -35,6 +35,7 @@ SAME = 0.9  # and between two sessions about the same question
 MOST = 60  # observations per person; of more, the newest count
 TIE = 0.5  # utilities that differ by less, in units of the noise, are called equal
 LAPSE = 0.02  # probability of a slip
+_WIDER = 1.01  # a direction is wider than the next by at least this factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,20 +259,17 @@ def condensed(covariance: Array, rank: int = RANK) -> tuple[float, Array]:
     floor : float
     factor : ndarray, shape (d, r)
     """
-    dimension = len(covariance)
-    rank = min(rank, dimension - 1)
-    values, vectors = _widest(covariance, rank)
-    floor = max((float(np.trace(covariance)) - values.sum()) / (dimension - rank), 1e-9)
-    wide = values > 1.01 * floor
-    return floor, vectors[:, wide] * np.sqrt(values[wide] - floor)
-
-
-def _widest(covariance: Array, rank: int) -> tuple[Array, Array]:
-    """Return the largest eigenvalues and their vectors, shapes (rank,) and (d, rank)."""
     from scipy.linalg import eigh  # noqa: PLC0415 - importing this package stays cheap
 
     dimension = len(covariance)
-    if rank == 0:
-        return np.zeros(0), np.zeros((dimension, 0))
-    values, vectors = eigh(covariance, subset_by_index=[dimension - rank, dimension - 1])
-    return values, vectors
+    rank = min(rank, dimension - 1)
+    last = dimension - 1
+    values, vectors = eigh(covariance, subset_by_index=[last - rank, last])
+    # Directions as wide as those left out are no directions: which of them come out, and whether a
+    # vector or its opposite does, depends on the processor.
+    wide = values > _WIDER * max(float(values[0]), 0.0)
+    wide[0] = False  # the first of those left out
+    sizes, vectors = values[wide], vectors[:, wide]
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(sizes))])
+    floor = max((float(np.trace(covariance)) - sizes.sum()) / (dimension - len(sizes)), 1e-9)
+    return floor, vectors * signs * np.sqrt(np.maximum(sizes - floor, 0.0))

@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 import pytest
+from scipy.linalg import sqrtm
 
 from tests.methods.frugal.tastes import Array, pool, talk, taste
 from useralign.methods.frugal import Frugal
 from useralign.methods.frugal.ep import Likelihoods
-from useralign.methods.frugal.sampling import Sampler, gibbs
+from useralign.methods.frugal.evidence import Evidence, Frame, Observation
+from useralign.methods.frugal.sampling import Sampler, _shared, gibbs
 
 
 def above_zero(count: int, noise: float = 0.0, lapse: float = 0.0) -> Likelihoods:
@@ -106,3 +108,13 @@ def test_seeds_reproduce() -> None:
     assert np.array_equal(one.draws, two.draws)
     other = Frugal().start(features, 1)
     assert not np.array_equal(other.draws, Frugal().start(features, 0).draws)
+
+
+def test_noise_of_a_screen_does_not_depend_on_a_choice_of_eigenvectors() -> None:
+    """Three pairs with one winner have two equal eigenvalues, and any basis of their plane."""
+    gaps = np.array([[1.0, -1.0, 0.0, 0.0], [1.0, 0.0, -1.0, 0.0], [1.0, 0.0, 0.0, -1.0]])
+    evidence = Evidence([Frame(np.eye(4), None)])
+    evidence.add_screen([Observation(gap) for gap in gaps])
+    drawn = _shared(evidence, np.random.default_rng(0), 5)
+    root = sqrtm(evidence.shared)  # the only one that is symmetric
+    assert drawn == pytest.approx(np.random.default_rng(0).standard_normal((5, 3)) @ root)

@@ -146,8 +146,9 @@ def _towards(
 def _shared(evidence: Evidence, random: np.random.Generator, draws: int) -> Array:
     """Draw the noise that pairs of one screen have in common, for a noise of 1."""
     values, vectors = np.linalg.eigh(evidence.shared)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    result: Array = random.standard_normal((draws, len(evidence))) @ root.T
+    # The symmetric root: eigenvectors of equal values are another choice on every processor.
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    result: Array = random.standard_normal((draws, len(evidence))) @ root
     return result
 
 
