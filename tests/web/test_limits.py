@@ -158,6 +158,24 @@ def test_the_right_key_is_no_try(light: Store) -> None:
     assert seen == [401, 429]
 
 
+def test_many_first_requests_with_the_right_key_are_no_tries(
+    light: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look_up = light.keys.owner_of
+
+    def slowly(key: str) -> str | None:
+        time.sleep(0.05)  # long enough for the others to come
+        return look_up(key)
+
+    monkeypatch.setattr(light.keys, "owner_of", slowly)
+    settings = Settings(secret=SECRET, loopback=False, tries_per_minute=1)
+    client = TestClient(create_app(light, settings), base_url="http://site.example")
+    headers = {"authorization": f"Bearer {light.keys.add('mine')}"}
+    with ThreadPoolExecutor(10) as threads:
+        replies = threads.map(lambda _: client.get("/api/models", headers=headers), range(20))
+        assert {reply.status_code for reply in replies} == {200}
+
+
 def test_a_refused_remark_costs_nothing(light: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     app: FastAPI = create_app(light, Settings(answers_at_once=1, answers_per_minute=0.001))
     client = TestClient(app, base_url="http://localhost")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -52,7 +53,8 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
 
     What handlers share is in `app.state`: `store`, `settings`, `live` (the sessions in the store),
     `create` (builds the same over other settings), `limits`, `right_keys` (hashes of keys that this
-    process has seen to be right), `pool_jobs` and `upstreams` (the models behind `/v1`).
+    process has seen to be right), `trying` (held while another is tried), `pool_jobs` and
+    `upstreams` (the models behind `/v1`).
 
     Parameters
     ----------
@@ -87,6 +89,7 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
     app.state.live = Interactions(store, settings.now)
     app.state.limits = Limits(settings, store)
     app.state.right_keys = set()
+    app.state.trying = threading.Lock()
     app.state.pool_jobs = JobRunner(store, settings)
     app.state.upstreams = completions.Upstreams(settings)
     app.state.health = CapacityLimiter(2)  # threads of its own

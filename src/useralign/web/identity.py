@@ -24,6 +24,7 @@ from useralign.web import tokens
 from useralign.web.security import SAFE_METHODS, is_same_origin
 
 if TYPE_CHECKING:
+    from starlette.datastructures import State
     from starlette.responses import Response
 
 COOKIE = "useralign"
@@ -166,19 +167,33 @@ def caller_of(request: Request, _: Annotated[object, Depends(_scheme)] = None) -
 
 
 def _owner_of(request: Request, key: str) -> str | None:
-    """Return whom a key stands for; one that was right before is not counted as a try."""
+    """Return whom a key stands for; one that was right before is not counted as a try.
+
+    New ones are tried one by one, so that many first requests with one key are a single try.
+    """
     state, name = request.app.state, digest(key)
-    if name in state.right_keys:
-        if state.store.keys.owner_of(key) == name:
+    if _is_right(state, name, key):
+        return name
+    with state.trying:
+        if _is_right(state, name, key):
             return name
-        state.right_keys.discard(name)
-    visitor = state.limits.visitor(request)
-    state.limits.tries.take(visitor)
-    owner: str | None = state.store.keys.owner_of(key) if key else None
-    if owner is not None:
-        state.limits.tries.give_back(visitor)
-        state.right_keys.add(owner)
-    return owner
+        visitor = state.limits.visitor(request)
+        state.limits.tries.take(visitor)
+        owner: str | None = state.store.keys.owner_of(key) if key else None
+        if owner is not None:
+            state.limits.tries.give_back(visitor)
+            state.right_keys.add(owner)
+        return owner
+
+
+def _is_right(state: State, name: str, key: str) -> bool:
+    """Whether a key was right before, and still is."""
+    if name not in state.right_keys:
+        return False
+    if state.store.keys.owner_of(key) == name:
+        return True
+    state.right_keys.discard(name)
+    return False
 
 
 def _bearer(request: Request) -> str:
