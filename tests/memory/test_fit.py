@@ -156,3 +156,15 @@ def test_condensing_makes_up_no_directions() -> None:
     _, factor = condensed(np.diag([1.0, 1.0, 1.0, 3.0, 5.0]), rank=3)
     assert np.abs(factor).argmax(axis=0).tolist() == [3, 4]
     assert (factor.sum(axis=0) > 0).all()
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+def test_condensing_what_is_equally_wide_everywhere_but_for_rounding(rank: int) -> None:
+    """LAPACK's search for some of the eigenvalues may end with none of these."""
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        noise = rng.normal(size=(64, 8))
+        covariance = 0.7 * np.eye(64) + 10.0 ** rng.uniform(-18, -14) * (noise @ noise.T)
+        floor, factor = condensed(covariance, rank)
+        assert floor == pytest.approx(0.7)
+        assert factor.shape == (64, 0)

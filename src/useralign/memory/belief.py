@@ -259,16 +259,14 @@ def condensed(covariance: Array, rank: int = RANK) -> tuple[float, Array]:
     floor : float
     factor : ndarray, shape (d, r)
     """
-    from scipy.linalg import eigh  # noqa: PLC0415 - importing this package stays cheap
-
     dimension = len(covariance)
-    rank = min(rank, dimension - 1)
-    last = dimension - 1
-    values, vectors = eigh(covariance, subset_by_index=[last - rank, last])
+    # All of them: asked for some of many that are equal, LAPACK may return none.
+    values, vectors = np.linalg.eigh(covariance)
+    left_out = dimension - min(rank, dimension - 1)
     # Directions as wide as those left out are no directions: which of them come out, and whether a
     # vector or its opposite does, depends on the processor.
-    wide = values > _WIDER * max(float(values[0]), 0.0)
-    wide[0] = False  # the first of those left out
+    wide = values > _WIDER * max(float(values[left_out - 1]), 0.0)
+    wide[:left_out] = False
     sizes, vectors = values[wide], vectors[:, wide]
     signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(sizes))])
     floor = max((float(np.trace(covariance)) - sizes.sum()) / (dimension - len(sizes)), 1e-9)
