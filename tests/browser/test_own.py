@@ -152,3 +152,15 @@ def test_a_question_without_a_model(place: Place, visit: Visit) -> None:
     assert page.evaluate("navigator.clipboard.readText()").startswith("useralign models pull")
     page.get_by_role("button", name="active holiday").first.click()
     arrived(page, 0)
+
+
+def test_enter_asks_and_shift_enter_begins_a_line(place: Place, visit: Visit) -> None:
+    page = visit(DESKTOP)
+    page.goto(place.at("/"))
+    page.press("#question", "Enter")  # nothing to ask yet
+    page.fill("#question", "What should I cook")
+    page.press("#question", "Shift+Enter")
+    page.type("#question", "for dinner tonight?")
+    assert page.input_value("#question") == "What should I cook\nfor dinner tonight?"
+    page.press("#question", "Enter")
+    arrived(page, 0)

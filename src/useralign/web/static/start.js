@@ -29,7 +29,14 @@ function tellSize(form) {
 
 for (const asking of main.querySelectorAll('form[action="/ask"]')) tellSize(asking);
 const form = main.querySelector("[data-ask]");
-if (form) bring(form);
+if (form) {
+  bring(form);
+  form.elements.namedItem("question").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;  // Shift for a new line
+    event.preventDefault();
+    if (event.target.value.trim()) form.requestSubmit();
+  });
+}
 
 function bring(form) {
   const input = form.querySelector("#files");
