@@ -92,25 +92,12 @@ def sqlite_url(path: Path) -> str:
 
 
 class Database:
-    """Connections to one database.
+    """Connections to one database, by its address.
 
-    Parameters
-    ----------
-    url : str
-        `sqlite:////path/to/file.db` or `postgresql+psycopg://user@host/name`.
-
-    Attributes
-    ----------
-    time : ColumnElement
-        The time by the clock of the database, which all processes share, in seconds since 1970;
-        for use in statements.
-
-    Raises
-    ------
-    OptionError
-        If the address is not one of these.
-    StoreError
-        If the database cannot be reached.
+    That is `sqlite:////path/to/file.db` or `postgresql+psycopg://user@host/name`; others are an
+    OptionError, a database that cannot be reached is a StoreError. `time` is, for use in
+    statements, the time by the clock of the database, which all processes share, in seconds since
+    1970.
     """
 
     def __init__(self, url: str) -> None:
@@ -138,10 +125,7 @@ class Database:
     def reading(self) -> Iterator[Connection]:
         """Yield a connection for reading; it sees one state throughout on SQLite.
 
-        Raises
-        ------
-        StoreError
-            If the database cannot be reached, is too busy, or its disk is full.
+        A database that cannot be reached, is too busy, or whose disk is full, is a StoreError.
         """
         with _in_our_words(), self.engine.connect() as connection, connection.begin():
             yield connection
@@ -150,17 +134,9 @@ class Database:
     def writing(self, *, lasting: bool = True) -> Iterator[Connection]:
         """Yield a connection for one transaction: all of it is written, or nothing.
 
-        Parameters
-        ----------
-        lasting : bool
-            Whether it must outlive a power cut; what need not is written faster.
-
-        Raises
-        ------
-        ConflictError
-            If another server has just written or deleted what this depends on.
-        StoreError
-            As for `reading`.
+        What need not outlive a power cut (not `lasting`) is written faster. A ConflictError if
+        another server has just written or deleted what this depends on; else raises as `reading`
+        does.
         """
         options = {_WRITING: "FULL" if lasting else "NORMAL"}
         with (
@@ -192,25 +168,16 @@ class Database:
     def wipe(self) -> list[str]:
         """Rewrite the files without what was deleted; others wait meanwhile.
 
-        Who reads or writes all the while (an export, say) is waited for only so long.
-
-        Returns
-        -------
-        list of str
-            The files or tables that may still hold what was deleted; none if all went well.
+        Who reads or writes all the while (an export, say) is waited for only so long. Returns the
+        files or tables that may still hold what was deleted; none if all went well.
         """
         return _wipe_sqlite(self.engine) if self.sqlite else _wipe_postgresql(self.engine)
 
     def rinse(self) -> bool:
-        """Remove deleted data from the files as far as that takes no time.
+        """Remove deleted data from the files if that takes no time; return whether it was possible.
 
         SQLite has overwritten what was deleted in its file; the log, which may still hold it, is
         emptied unless somebody is reading. PostgreSQL's files are left to its own vacuum.
-
-        Returns
-        -------
-        bool
-            Whether it was possible.
         """
         if not self.sqlite:
             return False
@@ -219,13 +186,7 @@ class Database:
 
 
 def address(url: str) -> URL:
-    """Read the address of a database.
-
-    Raises
-    ------
-    OptionError
-        If it is none, or of a kind that is not installed.
-    """
+    """Parse the address of a database; what is none, or of another kind, is an OptionError."""
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):  # the latter of a port that is no number

@@ -43,68 +43,38 @@ _SIDES = 71  # sets the draws of sides apart from the method's own
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What a person looks at.
-
-    Parameters
-    ----------
-    session_id, pool_id : str
-    step : int
-        How many screens were completed before it.
-    candidates : tuple of int
-        Indices in the pool, in the order on the page; empty when the session is over.
-    bound : float
-    cost : int
-        How many comparisons were answered.
-    viable : int
-        How many candidates may still be the best.
-    best : int
-        The index of the candidate to recommend now.
-    finished : str or None
-        Why the session is over, or None while it is not.
-    sure : tuple of (float, int) or None
-        The probability that `best` is among the top so many, if the method knows.
-    """
+    """What a person looks at."""
 
     session_id: str
     pool_id: str
-    step: int
+    step: int  # how many screens were completed before it
+    # Indices in the pool, in the order on the page; empty when the session is over.
     candidates: tuple[int, ...]
     bound: float
-    cost: int
-    viable: int
-    best: int
-    finished: str | None
+    cost: int  # how many comparisons were answered
+    viable: int  # how many candidates may still be the best
+    best: int  # the index of the candidate to recommend now
+    finished: str | None  # why the session is over, or None while it is not
+    # The probability that `best` is among the top so many, if the method knows.
     sure: tuple[float, int] | None
 
 
 @dataclass(frozen=True, slots=True)
 class UserResponse:
-    """What a person did on a screen.
+    """What a person did on a screen."""
 
-    Parameters
-    ----------
-    kind : str
-        `"choice"`, `"ranking"`, `"equal"`, `"neither"`, `"skip"`, `"remark"`, `"wish"`,
-        `"withdraw"`, `"undo"`, `"stop"`, `"final"`, `"go_on"` or `"prove"`.
-    position : int, optional
-        For a choice: the position on the page, from 0. For a final choice, which may be of any
-        candidate: its index in the pool.
-    order : tuple of int
-        For a ranking: the positions on the page, best first.
-    text : str
-        For a remark or wish: what was said; for `"withdraw"`: the wish that is taken back.
-    direction : tuple of float
-        For a remark: where it points in the space of the raw features.
-    model : Generator, optional
-        For a wish: judges the candidates beside the words.
-    """
-
+    # `"choice"`, `"ranking"`, `"equal"`, `"neither"`, `"skip"`, `"remark"`, `"wish"`, `"withdraw"`,
+    # `"undo"`, `"stop"`, `"final"`, `"go_on"` or `"prove"`.
     kind: str
+    # For a choice: the position on the page, from 0. For a final choice, which may be of any
+    # candidate: its index in the pool.
     position: int | None = None
-    order: tuple[int, ...] = ()
+    order: tuple[int, ...] = ()  # for a ranking: the positions on the page, best first
+    # For a remark or wish: what was said; for `"withdraw"`: the wish that is taken back.
     text: str = ""
+    # For a remark: where it points in the space of the raw features.
     direction: tuple[float, ...] = ()
-    model: Generator | None = None
+    model: Generator | None = None  # for a wish: judges the candidates beside the words
 
     def request(self) -> dict[str, Any]:
         """Return what makes two submissions the same; how a remark or wish was read does not."""
@@ -114,33 +84,19 @@ class UserResponse:
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """One session in a list.
-
-    Parameters
-    ----------
-    id, question : str
-    created : float
-        Seconds since 1970.
-    answered : int
-        How many comparisons were answered.
-    finished : bool
-    """
+    """One session in a list."""
 
     id: str
     question: str
-    created: float
-    answered: int
+    created: float  # seconds since 1970
+    answered: int  # how many comparisons were answered
     finished: bool
 
 
 class Interactions:
-    """The sessions of a database.
+    """The sessions of a database; `clock` returns the time in seconds since 1970.
 
-    Parameters
-    ----------
-    store : Store
-    clock : callable, optional
-        Returns the time in seconds since 1970.
+    A session that there is not, or that is somebody else's, is a NotFoundError throughout.
     """
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
@@ -159,20 +115,11 @@ class Interactions:
     ) -> Screen:
         """Begin a session and return its first screen.
 
-        Parameters
-        ----------
-        pool_id, owner : str
-        settings : mapping
-            Arguments of `Session`; the method's own under `"options"`. The method `"few"` is the
-            preset, with what else is given in place of its own. What only the page needs is stored
-            as it is, under `"page"`.
-        lender : str, optional
-            Somebody else whose pools may be used.
-        first : callable, optional
-            Called with the open connection before anything is written; an error ends it there.
-        also : callable, optional
-            Called with the open connection and the screen, to write more in the same
-            transaction; an error from it undoes all.
+        `settings` are arguments of `Session`; the method's own under `"options"`. The method
+        `"few"` is the preset, with what else is given in place of its own. What only the page needs
+        is stored as it is, under `"page"`. `lender` is somebody else whose pools may be used.
+        `first` is called with the open connection before anything is written, `also` with it and
+        the screen, to write more in the same transaction; an error from either undoes all.
         """
         pool = self._store.pools.get(pool_id, owner, *([lender] if lender else []))
         session = _begin(pool, settings)
@@ -198,13 +145,7 @@ class Interactions:
         return screen
 
     def open(self, session_id: str, owner: str) -> StoredSession:
-        """Read a session: its current screen, and what is needed to rebuild and to answer it.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such session, or it is somebody else's.
-        """
+        """Read a session: its current screen, and what is needed to rebuild and to answer it."""
         with self._store.reading() as connection:
             about = _about(connection, session_id, owner)
             row = connection.execute(_newest_of(session_id)).first()
@@ -247,13 +188,7 @@ class Interactions:
         return self.open(session_id, owner).grow(step, pool)
 
     def set_page(self, session_id: str, owner: str, **values: Any) -> None:
-        """Change what only the page needs to know of a session.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such session, or it is somebody else's.
-        """
+        """Change what only the page needs to know of a session."""
         with self._store.writing() as connection:
             settings = _about(connection, session_id, owner).settings
             settings = settings | {"page": settings.get("page", {}) | values}
@@ -278,13 +213,9 @@ class Interactions:
         return [_summary(row) for row in rows]
 
     def trim(self, owner: str, most: int) -> None:
-        """Delete someone's oldest sessions in which nothing was answered, with their pools.
+        """Delete someone's oldest sessions without an answer, with their pools.
 
-        Parameters
-        ----------
-        owner : str
-        most : int
-            How many of those without an answer stay.
+        So many of those as `most` stay, the newest.
         """
         answered = select(steps.c.session_id).where(steps.c.kind.is_not(None))
         own = (sessions.c.owner == owner) & sessions.c.id.not_in(answered)
@@ -302,13 +233,7 @@ class Interactions:
             connection.execute(delete(pools).where(mine, pools.c.id.not_in(used)))
 
     def forget(self, session_id: str, owner: str) -> None:
-        """Delete a session with all answers in it.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such session, or it is somebody else's.
-        """
+        """Delete a session with all answers in it."""
         with self._store.writing() as connection:
             about = _about(connection, session_id, owner)
             rows = connection.execute(_steps_of(session_id)).all()
@@ -322,22 +247,10 @@ class Interactions:
 class StoredSession:
     """A session as it was read from the database, for one request.
 
-    Parameters
-    ----------
-    store : Store
-    clock : callable
-    about : Row
-        Of the table `sessions`.
-    newest : Row
-        Its newest step, which has no answer yet; the others are read when they are needed.
-
-    Attributes
-    ----------
-    id, owner : str
-    page : dict
-        What `Interactions.create` was given for the page alone.
-    screen : Screen
-        What the person looks at now; after an answer, the screen that follows.
+    `about` is its row of the table `sessions`, `newest` that of its newest step, which has no
+    answer yet; the others are read when they are needed. `page` is what `Interactions.create` was
+    given for the page alone, `screen` what the person looks at now; after an answer, the screen
+    that follows.
     """
 
     def __init__(
@@ -413,13 +326,7 @@ class StoredSession:
         return settings
 
     def candidates_at(self, step: int) -> tuple[int, ...]:
-        """Return what was on a screen, in the order on the page.
-
-        Raises
-        ------
-        ConflictError
-            If the screen was not reached yet.
-        """
+        """Return what was on a screen, in order; a ConflictError if it was not reached yet."""
         if step == self.screen.step:
             return self.screen.candidates
         return tuple(_reached(self._rows, step).shown)
@@ -434,26 +341,11 @@ class StoredSession:
     ) -> Screen:
         """Record what the person did on a screen, and return the screen that follows.
 
-        Doing the same again changes nothing and returns the same screen.
-
-        Parameters
-        ----------
-        step : int
-            The screen that it was done on.
-        response : UserResponse
-        milliseconds : int, optional
-            How long it took, as the page measured it.
-        also : callable, optional
-            Called with the open connection and the next screen, to write more in the same
-            transaction; not called when the step was answered before.
-
-        Raises
-        ------
-        ConflictError
-            If the step was answered otherwise, or was not reached yet.
-        AnswerError, SessionStateError
-            If it does not fit what was shown, or the session is as long as one may be. Nothing has
-            changed.
+        Doing the same again changes nothing and returns the same screen. `also` is called with the
+        open connection and the next screen, to write more in the same transaction; not when the
+        step was answered before. After an error nothing has changed: a ConflictError if the step
+        was answered otherwise, or was not reached yet; an AnswerError or SessionStateError if it
+        does not fit what was shown, or the session is as long as one may be.
         """
         if (following := self._answered(step, response)) is not None:
             return following
@@ -511,24 +403,10 @@ class StoredSession:
         is sent. What was answered stays. Doing the same again changes nothing and returns the same
         screen.
 
-        Parameters
-        ----------
-        step : int
-            The screen that waits for an answer.
-        pool : Pool
-            The session's pool with more candidates behind, such as `session.pool` after
-            `useralign.pooling.grow.Growth.join`; stored in the same transaction.
-        options : mapping, optional
-            Options of the method that are others for the larger pool.
-        also : callable, optional
-            As for `answer`.
-
-        Raises
-        ------
-        ConflictError
-            If the step was answered otherwise, or was not reached yet.
-        PoolError
-            If a candidate was lost, changed or moved. Nothing has changed.
+        `pool` is the session's with more candidates behind, such as `session.pool` after
+        `useralign.pooling.grow.Growth.join`; stored in the same transaction. `options` of the
+        method are others for the larger pool. Raises ConflictError as `answer` does, and PoolError
+        if a candidate was lost, changed or moved.
         """
         response = UserResponse("growth", text=pool.fingerprint)
         if (following := self._answered(step, response)) is not None:
@@ -698,22 +576,9 @@ class _Step(NamedTuple):
 def fold(
     rows: Iterable[Row[Any] | _Step], before: Sequence[Any] = (), *, stopped: bool = False
 ) -> tuple[list[Any], bool]:
-    """Return what is in force after some answered steps.
+    """Return the answers in force after some answered steps, and whether the person ended it there.
 
-    Parameters
-    ----------
-    rows : iterable of Row
-    before : sequence
-        The answers in force before them.
-    stopped : bool
-        Whether the person had ended the session before them.
-
-    Returns
-    -------
-    answers : list
-        As a session saves them.
-    stopped : bool
-        Whether the person ended it.
+    Answers are as a session saves them; `before` and `stopped` are what held before these steps.
     """
     answers = list(before)
     for row in rows:
@@ -748,19 +613,10 @@ def rebuild(
     stopped: bool,
     candidates: Sequence[int] = (),
 ) -> Session:
-    """Return the session that these answers lead to.
+    """Return the session that these answers, as a session saves them, lead to.
 
-    Parameters
-    ----------
-    pool : Pool
-    settings : mapping
-        What `_settings_of` returned when it began.
-    answers : sequence
-        As a session saves them.
-    stopped : bool
-    candidates : sequence of int
-        What is on the person's screen; it stays there even if a newer version of the method
-        would ask something else.
+    `settings` are what `_settings_of` returned when it began. `candidates` are on the person's
+    screen; they stay there even if a newer version of the method would ask something else.
     """
     progress = {"answers": answers, "stopped": stopped, "asked": candidates}
     return Session.resume(pool, {**settings, **progress})
@@ -775,25 +631,9 @@ def _settings_of(session: Session) -> dict[str, Any]:
 def apply(session: Session, response: UserResponse, candidates: Sequence[int]) -> Any:
     """Apply a response to a session, and return the answer as a session saves it.
 
-    Parameters
-    ----------
-    session : Session
-        Changed, unless an error is raised.
-    response : UserResponse
-    candidates : sequence of int
-        What was on the page, in its order.
-
-    Returns
-    -------
-    list, dict or None
-        None for an undo and a stop, which are no answers.
-
-    Raises
-    ------
-    AnswerError
-        If it does not fit what was shown.
-    SessionStateError
-        If it came out of turn.
+    None for an undo and a stop, which are no answers. `candidates` are what was on the page, in its
+    order. The session stays as it was if the response does not fit (AnswerError) or came out of
+    turn (SessionStateError).
     """
     session.ask()
     if response.kind == "undo":

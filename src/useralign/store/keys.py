@@ -41,17 +41,10 @@ def pseudonym(value: str, key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key of the HTTP API, without the key itself.
-
-    Parameters
-    ----------
-    name : str
-    created : float
-        Seconds since 1970.
-    """
+    """A key of the HTTP API, without the key itself."""
 
     name: str
-    created: float
+    created: float  # seconds since 1970
 
 
 class ApiKeys:
@@ -61,13 +54,7 @@ class ApiKeys:
         self._database = database
 
     def add(self, name: str) -> str:
-        """Make a key and return it; it cannot be shown again.
-
-        Parameters
-        ----------
-        name : str
-            What the key is for; one name, one key.
-        """
+        """Make a key and return it; it cannot be shown again. One name, one key."""
         name = name.strip()
         if not name or len(name) > _LONGEST_NAME:
             raise OptionError(

@@ -36,20 +36,10 @@ LARGEST_PIXELS = 40_000_000
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A picture as it is served.
+    """A picture as it is served."""
 
-    Parameters
-    ----------
-    id : str
-        The hash of its content.
-    type : str
-        Its media type.
-    width, height : int
-    content : bytes
-    """
-
-    id: str
-    type: str
+    id: str  # the hash of its content
+    type: str  # its media type
     width: int
     height: int
     content: bytes
@@ -58,10 +48,7 @@ class Media:
 def read(path: str | Path) -> Media:
     """Read a picture file of whatever format and encode it anew; a shipped one is served as it is.
 
-    Raises
-    ------
-    InputError
-        If it is not a picture, or too large to be opened safely.
+    What is no picture, or too large to be opened safely, is an InputError.
     """
     file = Path(path)
     try:
@@ -76,13 +63,7 @@ def read(path: str | Path) -> Media:
 
 
 def encode(content: bytes, name: str = "the picture") -> Media:
-    """Decode a picture and encode it anew, as WebP, at most `LARGEST_SIDE` pixels wide and high.
-
-    Raises
-    ------
-    InputError
-        If it is not a picture, or has too many pixels.
-    """
+    """Decode a picture and encode it anew, as WebP, at most `LARGEST_SIDE` pixels wide and high."""
     picture = _decoded(content, name)
     picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
     buffer = io.BytesIO()
@@ -166,19 +147,7 @@ class Pictures:
         self._database = database
 
     def get(self, media_id: str, *owners: str) -> Media:
-        """Return a picture.
-
-        Parameters
-        ----------
-        media_id : str
-        *owners : str
-            In whose pools it may be; in everybody's it always may.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none of that id, or only in somebody else's pools.
-        """
+        """Return a picture that is in everybody's pools, or in those of one of the owners."""
         readable = pools.c.owner.is_(None) | pools.c.owner.in_(owners)
         shown = exists().where(
             pools.c.kind == "image", readable, pools.c.data.contains(media_id, autoescape=True)

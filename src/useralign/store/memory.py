@@ -20,20 +20,11 @@ if TYPE_CHECKING:
 
 
 class SessionAnswers(NamedTuple):
-    """The answers of a session.
-
-    Parameters
-    ----------
-    owner : str
-    pool_id : str
-        The session's pool as it is now.
-    answers : list
-        As a session saves them.
-    """
+    """The answers of a session."""
 
     owner: str
-    pool_id: str
-    answers: list[Any]
+    pool_id: str  # the session's pool as it is now
+    answers: list[Any]  # as a session saves them
 
 
 def own_sessions(store: Store, owner: str, most: int) -> dict[str, int]:

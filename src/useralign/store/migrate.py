@@ -23,11 +23,8 @@ _LOCK = 8_234_517  # any number, as long as all servers take the same
 def migrate(database: Database) -> None:
     """Run the migrations that a database has not seen; nothing when it is up to date.
 
-    Raises
-    ------
-    StoreError
-        If the database was made by a newer version of useralign, or by another program. Then
-        nothing in it has changed.
+    A database of a newer version of useralign, or of another program, is a StoreError; then nothing
+    in it has changed.
     """
     with database.reading() as connection:
         if version(connection) == NEWEST:
@@ -47,13 +44,7 @@ def migrate(database: Database) -> None:
 
 
 def version(connection: Connection) -> str | None:
-    """Return the schema's version, or None for a database with nothing in it.
-
-    Raises
-    ------
-    StoreError
-        If there are tables, but not of ours.
-    """
+    """Return the schema's version, or None for a database with nothing in it."""
     tables = set(inspect(connection).get_table_names())
     if not tables:
         return None

@@ -35,26 +35,14 @@ def aside(owner: str, now: float) -> str:
 
 
 class PersonalData:
-    """What is stored of people, as far as they decide over it.
-
-    Parameters
-    ----------
-    database : Database
-    people : Persons
-    """
+    """What is stored of people, as far as they decide over it."""
 
     def __init__(self, database: Database, people: Persons) -> None:
         self._database = database
         self._people = people
 
     def delete_session(self, session_id: str, owner: str, now: float) -> None:
-        """Set a session aside, with the pools that have grown in it.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such session, or it is somebody else's.
-        """
+        """Set a session aside, with the pools that have grown in it."""
         with self._database.writing() as connection:
             own = (sessions.c.id == session_id) & (sessions.c.owner == owner)
             if not _set_sessions_aside(connection, own, owner, now):
@@ -104,18 +92,9 @@ class PersonalData:
         return bool(names)
 
     def purge(self, now: float, owner: str | None = None) -> int:
-        """Delete for good what was set aside longer ago than can be undone.
+        """Delete for good what was set aside longer ago than can be undone, or all of one owner.
 
-        Parameters
-        ----------
-        now : float
-        owner : str, optional
-            Whose is deleted whenever it was set aside.
-
-        Returns
-        -------
-        int
-            How many deletions were completed.
+        Returns how many deletions were completed.
         """
         with self._database.reading() as connection:
             names = _names_aside(connection, owner)

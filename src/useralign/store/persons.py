@@ -20,20 +20,11 @@ _EVERY = 3600.0  # seconds: a visit is noted once an hour, not with each request
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """What someone allows.
-
-    Parameters
-    ----------
-    id : str
-    remember : bool
-        Their earlier answers may make their next session shorter.
-    share : bool
-        Their answers may make other people's sessions shorter.
-    """
+    """What someone allows."""
 
     id: str
-    remember: bool = False
-    share: bool = False
+    remember: bool = False  # their earlier answers may make their next session shorter
+    share: bool = False  # their answers may make other people's sessions shorter
 
 
 class Persons:

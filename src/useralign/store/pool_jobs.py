@@ -31,38 +31,22 @@ OPEN = ("waiting", "making")
 
 @dataclass(frozen=True, slots=True)
 class PoolJob:
-    """How far a pool has come.
-
-    Parameters
-    ----------
-    id, owner : str
-    request : dict
-        What was asked for: `question`, `kind`, `model`, `size`; `begin`: the settings of a session
-        to begin when there are enough candidates; `session`: that session's id, or the one that
-        `grow` says new candidates are for.
-    state : {"waiting", "making", "ready", "failed", "cancelled"}
-    made, wanted : int
-        How many of how many candidates there are.
-    note : str
-        What the job is doing, or why it failed.
-    arrived : list of str
-        The beginnings of the candidates so far.
-    pool_id : str or None
-        The pool: of the candidates so far, once there are a few, and in the end the whole of it.
-    age : float
-        Seconds since the process at work last wrote.
-    """
+    """How far a pool has come."""
 
     id: str
     owner: str
+    # What was asked for: `question`, `kind`, `model`, `size`; `begin`: the settings of a session to
+    # begin when there are enough candidates; `session`: that session's id, or the one that `grow`
+    # says new candidates are for.
     request: dict[str, Any]
-    state: str
-    made: int
-    wanted: int
-    note: str
-    arrived: list[str]
+    state: str  # waiting, making, ready, failed or cancelled
+    made: int  # how many candidates there are
+    wanted: int  # and how many there are to be
+    note: str  # what the job is doing, or why it failed
+    arrived: list[str]  # the beginnings of the candidates so far
+    # The pool: of the candidates so far, once there are a few, and in the end the whole of it.
     pool_id: str | None
-    age: float
+    age: float  # seconds since the process at work last wrote
 
     @property
     def session_id(self) -> str | None:
@@ -86,18 +70,7 @@ class PoolJobs:
     ) -> str:
         """Write a new job and return its id.
 
-        Parameters
-        ----------
-        owner : str
-        request : mapping
-        now : float
-        most : int, optional
-            How many unfinished jobs one owner may have.
-
-        Raises
-        ------
-        ConflictError
-            If the owner has that many already.
+        A ConflictError if the owner has `most` unfinished jobs already.
         """
         row: dict[str, Any] = {
             "id": token(),
@@ -122,13 +95,7 @@ class PoolJobs:
         return str(row["id"])
 
     def get(self, job_id: str, owner: str) -> PoolJob:
-        """Return a job.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none of that id, or it is somebody else's.
-        """
+        """Return a job; a NotFoundError if there is none of that id, or it is somebody else's."""
         job = self.find(job_id)
         if job is None or job.owner != owner:
             raise NotFoundError("there is no such making")
@@ -158,11 +125,7 @@ class PoolJobs:
     def take_over(self, job_id: str, dead: float) -> bool:
         """Claim a job whose process is gone; return False if it is not, or another was faster.
 
-        Parameters
-        ----------
-        job_id : str
-        dead : float
-            After so many seconds without a sign a process is gone.
+        After `dead` seconds without a sign a process is gone.
         """
         now = self._database.time
         stale = func.abs(now - makings.c.updated) >= dead
@@ -172,13 +135,7 @@ class PoolJobs:
             return claimed.rowcount == 1
 
     def hold(self, connection: Connection, job_id: str) -> PoolJob:
-        """Return a job, which nobody else changes or deletes before the transaction ends.
-
-        Raises
-        ------
-        NotFoundError
-            If it was deleted.
-        """
+        """Return a job, which nobody else changes or deletes before the transaction ends."""
         row = connection.execute(self._one(job_id).with_for_update()).first()
         if row is None:
             raise NotFoundError("there is no such making")
@@ -190,16 +147,8 @@ class PoolJobs:
         """Store the candidates so far as the job's pool; return whether it is still open.
 
         The pool before it goes, unless a session uses it. All in one transaction: who deletes the
-        job, or all that a person has, deletes its pool, too.
-
-        Parameters
-        ----------
-        job_id : str
-        pool : Pool
-        values : mapping
-            What else to note.
-        part : bool
-            Whether it goes with the job; else it is a pool like any other.
+        job, or all that a person has, deletes its pool, too. `values` are what else to note; a
+        `part` goes with the job, else it is a pool like any other.
         """
         job = self.find(job_id)
         if job is None:

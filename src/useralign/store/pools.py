@@ -43,12 +43,8 @@ class Pools:
     def add(self, pool: Pool, owner: str | None = None) -> str:
         """Store a pool and return its id; the same pool of the same owner is stored once.
 
-        Parameters
-        ----------
-        pool : Pool
-            Pictures are decoded and encoded anew; what is no picture is refused.
-        owner : str, optional
-            Who may see it; None is everybody.
+        Pictures are decoded and encoded anew; what is no picture is refused. Only the owner may see
+        it, or everybody if there is none.
         """
         with self._database.reading() as connection:
             pool_id = find(connection, pool.fingerprint, owner)
@@ -59,13 +55,7 @@ class Pools:
             return insert_pool(connection, row, pictures)
 
     def get(self, pool_id: str, *owners: str | None) -> Pool:
-        """Return a pool that is everybody's, or belongs to one of the owners.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none of that id, or it is somebody else's.
-        """
+        """Return a pool that is everybody's or one of the owners'; else raise NotFoundError."""
         readable = or_(pools.c.owner.is_(None), pools.c.owner.in_(owners))
         with self._database.reading() as connection:
             hits = connection.execute(select(pools.c.id).where(pools.c.id == pool_id, readable))
@@ -74,13 +64,7 @@ class Pools:
         return self._read(pool_id)
 
     def delete(self, pool_id: str, owner: str) -> None:
-        """Delete somebody's own pool, with all sessions over it and its pictures.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none of that id, or it is everybody's or somebody else's.
-        """
+        """Delete somebody's own pool, with all sessions over it and its pictures."""
         own = (pools.c.id == pool_id) & (pools.c.owner == owner)
         with self._database.writing() as connection:
             pictures = media.pictures_of(connection, own)
@@ -157,19 +141,6 @@ def grown_row(present: Pool, grown: Pool, owner: str) -> tuple[dict[str, Any], l
 
     Its fingerprint is set apart: it belongs to one session and goes with it, so that nobody who
     adds an equal pool gets this one.
-
-    Parameters
-    ----------
-    present : Pool
-        The session's pool so far.
-    grown : Pool
-        The same with more candidates behind.
-    owner : str
-
-    Raises
-    ------
-    PoolError
-        If a candidate was lost, changed or moved, or the question is another.
     """
     _check_grown(present, grown)
     row, pictures = row_of(grown, owner)

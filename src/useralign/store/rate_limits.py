@@ -26,21 +26,10 @@ class RateLimits:
         self._database = database
 
     def take(self, key: str, interval: float, burst: int) -> float:
-        """Count one, unless it is one too many.
+        """Count one, unless it is one too many; return 0, or the seconds until there is room.
 
-        Parameters
-        ----------
-        key : str
-            Whom and what it counts for; at most 64 characters.
-        interval : float
-            Seconds from one to the next in the long run.
-        burst : int
-            How many at once.
-
-        Returns
-        -------
-        float
-            0 if it was counted; else in how many seconds there is room for one.
+        `key` is whom and what it counts for, at most 64 characters; `interval` the seconds from one
+        to the next in the long run, `burst` how many at once.
         """
         now, window = self._database.time, interval * burst + _ROUNDING
         until = rate_limits.c.until

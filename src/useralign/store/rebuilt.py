@@ -24,36 +24,19 @@ ROOM = 8192
 
 
 class State(NamedTuple):
-    """A session after some of its steps.
-
-    Parameters
-    ----------
-    session_id, pool_id : str
-    newest : hashable
-        What tells its newest step from any other: the screen, and when it was first shown.
-    answers : list
-        Those in force, as a session saves them.
-    stopped : bool
-    session : Session
-        Never changed: whoever needs it takes a copy.
-    """
+    """A session after some of its steps."""
 
     session_id: str
     pool_id: str
+    # What tells its newest step from any other: the screen, and when it was first shown.
     newest: Hashable
-    answers: list[Any]
+    answers: list[Any]  # those in force, as a session saves them
     stopped: bool
-    session: Session
+    session: Session  # never changed: whoever needs it takes a copy
 
 
 class Rebuilt:
-    """The sessions of a database that were used last, by their ids; threads may share it.
-
-    Parameters
-    ----------
-    room : int
-        See `ROOM`.
-    """
+    """The sessions of a database that were used last, by their ids; threads may share it."""
 
     def __init__(self, room: int = ROOM) -> None:
         self._room = room

@@ -15,25 +15,7 @@ from useralign.store.rebuilt import Rebuilt
 
 
 class Store(Database):
-    """What outlives requests and restarts: a database of the newest schema, by its parts.
-
-    Parameters
-    ----------
-    url : str
-        As for `open_store`.
-
-    Attributes
-    ----------
-    pools : Pools
-    pool_jobs : PoolJobs
-    media : Pictures
-    persons : Persons
-    personal : PersonalData
-    keys : ApiKeys
-    rate_limits : RateLimits
-    rebuilt : Rebuilt
-        Sessions that this process has in its memory.
-    """
+    """What outlives requests and restarts: a database of the newest schema, by its parts."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -49,7 +31,7 @@ class Store(Database):
         self.personal = PersonalData(self, self.persons)
         self.keys = ApiKeys(self)
         self.rate_limits = RateLimits(self)
-        self.rebuilt = Rebuilt()
+        self.rebuilt = Rebuilt()  # sessions that this process has in its memory
 
     def __repr__(self) -> str:
         return f"Store({self})"

@@ -48,72 +48,37 @@ class StudyRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """What a participant was assigned to.
+    """What a participant was assigned to."""
 
-    Parameters
-    ----------
-    cell : int
-        The index among the design's cells.
-    domain, method, condition, question : str
-        `method` is the name of the arm.
-    persona : str or None
-        Its name, in the with-persona condition.
-    """
-
-    cell: int
+    cell: int  # the index among the design's cells
     domain: str
-    method: str
+    method: str  # the name of the arm
     condition: str
     question: str
-    persona: str | None
+    persona: str | None  # its name, in the with-persona condition
 
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """Someone who takes part.
+    """Someone who takes part."""
 
-    Parameters
-    ----------
-    id : str
-        The hash of their token, and the owner of their session.
-    study_id : str
-    source : {"link", "prolific", "mturk"}
-    recruitment : mapping of str to str
-        The recruiting service's names for them.
-    assignment : Assignment
-        Of the first round.
-    session_id : str or None
-        Of the latest round, once its comparisons have begun.
-    stage : str
-        The page or part of the task they are at, with the round behind a full stop from the
-        second one on; where somebody's part ended otherwise, the one that they left.
-    code : str or None
-        The completion code, once all is answered.
-    created, seen : float
-    finished : float or None
-        When they completed the study.
-    outcome : str or None
-        How their part ended (`useralign.study.pages.OUTCOMES`); None while it has not.
-    language : str or None
-        That their pages are in.
-    rounds : tuple of Assignment
-        One for each question, if there are several.
-    """
-
-    id: str
+    id: str  # the hash of their token, and the owner of their session
     study_id: str
-    source: str
-    recruitment: Mapping[str, str]
-    assignment: Assignment
-    session_id: str | None
+    source: str  # link, prolific or mturk
+    recruitment: Mapping[str, str]  # the recruiting service's names for them
+    assignment: Assignment  # of the first round
+    session_id: str | None  # of the latest round, once its comparisons have begun
+    # The page or part of the task they are at, with the round behind a full stop from the second
+    # one on; where somebody's part ended otherwise, the one that they left.
     stage: str
-    code: str | None
+    code: str | None  # the completion code, once all is answered
     created: float
     seen: float
-    finished: float | None
+    finished: float | None  # when they completed the study
+    # How their part ended (`useralign.study.pages.OUTCOMES`); None while it has not.
     outcome: str | None = None
-    language: str | None = None
-    rounds: tuple[Assignment, ...] = ()
+    language: str | None = None  # that their pages are in
+    rounds: tuple[Assignment, ...] = ()  # one for each question, if there are several
 
     def assigned(self, number: int) -> Assignment:
         """Return what they were assigned to in a round."""
@@ -132,36 +97,17 @@ def pseudonym_of(participant_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Matchup:
-    """One comparison of the evaluation: a candidate against the baseline.
+    """One comparison of the evaluation: a candidate against the baseline."""
 
-    Parameters
-    ----------
-    number : int
-        The order on the screen, from 0.
-    role : {"later", "earlier", "random", "attention"}
-        What is set against the baseline.
-    candidate : int
-        Its index in the pool.
-    side : {"left", "right"}
-        Where it stands.
-    asked, answered : float or None
-    chosen : {"left", "right"} or None
-        The side that was chosen, once it is answered.
-    milliseconds : int or None
-        How long it took, as the page measured it.
-    round : int
-        Which of the participant's questions it is about, from 0.
-    """
-
-    number: int
-    role: str
-    candidate: int
-    side: str
+    number: int  # the order on the screen, from 0
+    role: str  # later, earlier, random or attention: what is set against the baseline
+    candidate: int  # its index in the pool
+    side: str  # left or right: where it stands
     asked: float | None = None
-    chosen: str | None = None
+    chosen: str | None = None  # left or right: the side that was chosen, once it is answered
     answered: float | None = None
-    milliseconds: int | None = None
-    round: int = 0
+    milliseconds: int | None = None  # how long it took, as the page measured it
+    round: int = 0  # which of the participant's questions it is about, from 0
 
     @property
     def won(self) -> bool | None:
@@ -209,20 +155,12 @@ class PageAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CellCounts:
-    """How many participants of a cell there are.
-
-    Parameters
-    ----------
-    finished, active : int
-    dropped : int
-        Who began and has done nothing for longer than the window.
-    fresh : float
-        The active ones, each counted the less the longer nothing was heard of them.
-    """
+    """How many participants of a cell there are."""
 
     finished: int = 0
     active: int = 0
-    dropped: int = 0
+    dropped: int = 0  # who began and has done nothing for longer than the window
+    # The active ones, each counted the less the longer nothing was heard of them.
     fresh: float = 0.0
 
     @property

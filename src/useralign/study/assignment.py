@@ -30,17 +30,10 @@ def choose_cell(
 ) -> int | None:
     """Choose the cell of the next participant; None when there is no place.
 
-    Parameters
-    ----------
-    design : Design
-    counts : mapping of int to CellCounts
-        By the index among the design's cells.
-    rng : Random
-        Breaks ties.
-    waiting : bool
-        Whether somebody can be asked to come back later. Where not (a crowd worker has accepted
-        the task already), they are taken in as long as the study lacks finished participants,
-        in the cell that is likeliest to have lost some; up to a quarter more than are wanted.
+    `counts` is by the index among the design's cells; `rng` breaks ties. Somebody who cannot be
+    asked to come back later (not `waiting`: a crowd worker has accepted the task already) is taken
+    in as long as the study lacks finished participants, in the cell that is likeliest to have lost
+    some; up to a quarter more than are wanted.
     """
     quota = design.quota
     cells = {number: counts.get(number, CellCounts()) for number in range(len(quota))}
@@ -63,15 +56,7 @@ def choose_within(
 ) -> list[Assignment]:
     """Choose the questions and personas of the next participant of a cell, round by round.
 
-    Parameters
-    ----------
-    study : Study
-    number : int
-        The index among the design's cells.
-    others : sequence of Assignment
-        Of those who hold the places of the cell.
-    rng : Random
-        Breaks ties.
+    `others` are the assignments of those who hold the places of the cell; `rng` breaks ties.
     """
     design = study.design
     questions = study.questions[design.cells[number].domain]

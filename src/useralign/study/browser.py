@@ -44,29 +44,16 @@ class Input:
 
 @dataclass(slots=True)
 class Page:
-    """What can be read from a page.
+    """What can be read from a page."""
 
-    Parameters
-    ----------
-    fields : dict of str to str
-        The hidden fields of its last form.
-    options : list of str
-        The texts of what can be chosen; of a picture what it shows, or else its id.
-    words : dict of str to str
-        Texts by the class of their element: `query-text`, `persona-name`, `code`; and the
-        `outcome` that a last page states.
-    boxes : dict of str to str
-        What can be ticked.
-    inputs : dict of str to Input
-        What can be filled in, by name.
-    has_form : bool
-    """
-
-    fields: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, str] = field(default_factory=dict)  # the hidden fields of its last form
+    # The texts of what can be chosen; of a picture what it shows, or else its id.
     options: list[str] = field(default_factory=list)
+    # Texts by the class of their element: `query-text`, `persona-name`, `code`; and the `outcome`
+    # that a last page states.
     words: dict[str, str] = field(default_factory=dict)
-    boxes: dict[str, str] = field(default_factory=dict)
-    inputs: dict[str, Input] = field(default_factory=dict)
+    boxes: dict[str, str] = field(default_factory=dict)  # what can be ticked
+    inputs: dict[str, Input] = field(default_factory=dict)  # what can be filled in, by name
     has_form: bool = False
 
 
@@ -131,12 +118,7 @@ def read_page(text: str) -> Page:
 class Browser:
     """One person's browser: one connection, kept open, and their cookies.
 
-    Parameters
-    ----------
-    url : str
-        The server's address.
-    scripted : bool
-        Whether forms are sent as our script sends them, or as plain forms.
+    Forms are sent as our script sends them (`scripted`), or as plain forms.
     """
 
     def __init__(self, url: str, scripted: bool) -> None:
@@ -147,20 +129,10 @@ class Browser:
         self._pipe: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def send(self, path: str, fields: Form | None, lost: str | None = None) -> Reply:
-        """Send one request.
+        """Send one request: a POST of some fields, or a GET without.
 
-        Parameters
-        ----------
-        path : str
-        fields : mapping of str to (str or list of str), optional
-            The form's; a GET without.
-        lost : {None, "request", "reply"}
-            What is lost on the way: the request never leaves, or its answer never arrives.
-
-        Raises
-        ------
-        LostError
-            If it was lost, or the connection broke, or it took too long.
+        `lost` is "request" where it never leaves, "reply" where its answer never arrives. LostError
+        is raised for these, and where the connection breaks or takes too long.
         """
         if lost == "request":
             raise LostError

@@ -58,35 +58,19 @@ class StudyCell(NamedTuple):
 
 
 class Arm(Entry):
-    """A way of choosing comparisons, as one group of participants meets it.
+    """A way of choosing comparisons, as one group of participants meets it."""
 
-    Parameters
-    ----------
-    name : str
-        Its name in the data; the method's when not given.
-    method : str
-        Any installed one, or the preset `few`.
-    per_screen : int, optional
-        How many candidates a screen has; 2, or what the preset says.
-    budget : int, optional
-        Instead of the domain's.
-    checkpoints : list of int, optional
-        Instead of the domain's, as many as it has.
-    epsilon : float, optional
-        Stop earlier, when the bound is at most this.
-    options : dict
-        The method's own.
-    weight : float
-        Its share of the participants, against 1 for the others.
-    """
-
+    # Its name in the data; the method's when not given.
     name: Annotated[str, Field(max_length=40)] = ""
-    method: str
+    method: str  # any installed one, or the preset `few`
+    # How many candidates a screen has; 2, or what the preset says.
     per_screen: Annotated[int, Field(ge=2, le=9)] | None = None
-    budget: Budget | None = None
-    checkpoints: Checkpoints | None = None
+    budget: Budget | None = None  # instead of the domain's
+    checkpoints: Checkpoints | None = None  # instead of the domain's, as many as it has
+    # Stop earlier, when the bound is at most this.
     epsilon: Annotated[float, Field(ge=0, strict=False)] | None = None
-    options: dict[str, Any] = Field(default_factory=dict)
+    options: dict[str, Any] = Field(default_factory=dict)  # the method's own
+    # Its share of the participants, against 1 for the others.
     weight: Annotated[float, Field(gt=0, le=1000, strict=False)] = 1.0
 
     @model_validator(mode="before")
@@ -133,26 +117,16 @@ class Arm(Entry):
 
 
 class DomainEntry(Entry):
-    """A set of questions with the number of comparisons and the steps to evaluate.
+    """A set of questions with the number of comparisons and the steps to evaluate."""
 
-    Parameters
-    ----------
-    name : str
-        A domain that comes with the package; or any name, with questions of your own.
-    questions : "all" or list of str
-        Of a domain that comes with the package.
-    own : list of QuestionEntry
-        Questions of your own.
-    budget : int
-    checkpoints : list of int
-        One or two steps whose selections are compared with the baseline; none for a study without
-        evaluation.
-    """
-
+    # A domain that comes with the package; or any name, with questions of your own.
     name: Annotated[str, Field(max_length=40)]
+    # Of a domain that comes with the package.
     questions: Literal["all"] | Annotated[list[str], Field(min_length=1)] = "all"
-    own: list[QuestionEntry] = Field(default_factory=list)
+    own: list[QuestionEntry] = Field(default_factory=list)  # questions of your own
     budget: Budget
+    # One or two steps whose selections are compared with the baseline; none for a study without
+    # evaluation.
     checkpoints: Checkpoints
 
     @model_validator(mode="after")
@@ -187,20 +161,13 @@ def _check_checkpoints(checkpoints: list[int], budget: int) -> None:
 
 
 class Quota(Entry):
-    """How many participants some cells want.
+    """How many participants some cells want."""
 
-    Parameters
-    ----------
-    domain, method, condition : str, optional
-        Which cells; all where one is not given.
-    participants : int
-        For each of these cells.
-    """
-
+    # Which cells; all where one of these is not given.
     domain: str | None = None
     method: str | None = None
     condition: Condition | None = None
-    participants: Annotated[int, Field(ge=0, le=1_000_000)]
+    participants: Annotated[int, Field(ge=0, le=1_000_000)]  # for each of these cells
 
     def covers(self, cell: StudyCell) -> bool:
         """Whether a cell is one of these."""
@@ -220,77 +187,43 @@ def _no_twins(entries: list[Any]) -> list[Any]:
 
 
 class Design(Entry):
-    """A study as data.
+    """A study as data."""
 
-    Parameters
-    ----------
-    slug : str
-        Its name in addresses and commands.
-    title : str or dict
-        What participants see; like every text, one or one per language.
-    participants : int
-        How many are wanted, over all cells.
-    methods : list of Arm
-        In a file also `arms`; a plain name is a method without options.
-    conditions : list of {"with-persona", "without-persona"}
-    domains : list of DomainEntry
-        In a file questions of your own also stand at the top, with `budget` and `checkpoints`.
-    assignment : {"between", "within"}
-        Whether a participant meets one arm, or all of them one after the other.
-    questions_each : int or "all"
-        How many questions a participant gets with each arm they meet.
-    quotas : list of Quota
-        For cells that want another number of participants than the others.
-    seed : int, optional
-        Makes assignments, sides and orders reproducible.
-    pages : list of PageEntry
-        What comes before and after the task; the task alone when not given.
-    wording : {"plain", "paper"}
-        The built-in texts.
-    words : dict of str to (str or dict)
-        Texts in place of built-in ones, by their key.
-    languages : list of str
-        The first is the one for browsers of other languages.
-    attention_checks : bool
-        Whether the evaluation has a comparison whose right answer is stated.
-    active_minutes : float
-        How long a participant who does nothing keeps their place.
-    limit_minutes : float, optional
-        How long a participant may take in all.
-    withdraw : bool
-        Whether pages have a way to stop taking part.
-    payment, contact, consent : str or dict
-        What participants read; `consent` is Markdown.
-    recruitment : Recruitment
-    flags : FlagRules
-        When somebody's answers are flagged.
-    data : {"study", "pilot", "simulated"}
-        What its data are: a rehearsal is a study of its own, and marked.
-    """
-
-    slug: Slug
-    title: Text
-    participants: Annotated[int, Field(ge=1, le=1_000_000)]
+    slug: Slug  # its name in addresses and commands
+    title: Text  # what participants see; like every text, one or one per language
+    participants: Annotated[int, Field(ge=1, le=1_000_000)]  # how many are wanted, over all cells
+    # In a file also `arms`; a plain name is a method without options.
     methods: Annotated[list[Arm], Field(min_length=1)]
     conditions: Annotated[list[Condition], Field(min_length=1)] = Field(default_factory=_alone)
+    # In a file questions of your own also stand at the top, with `budget` and `checkpoints`.
     domains: Annotated[list[DomainEntry], Field(min_length=1)]
+    # Whether a participant meets one arm, or all of them one after the other.
     assignment: Literal["between", "within"] = "between"
+    # How many questions a participant gets with each arm they meet.
     questions_each: Literal["all"] | Annotated[int, Field(ge=1, le=50)] = 1
+    # For cells that want another number of participants than the others.
     quotas: list[Quota] = Field(default_factory=list)
-    seed: int | None = None
+    seed: int | None = None  # makes assignments, sides and orders reproducible
+    # What comes before and after the task; the task alone when not given.
     pages: Annotated[list[PageEntry], BeforeValidator(named_pages)] = Field(default_factory=list)
-    wording: Literal["plain", "paper"] = "plain"
+    wording: Literal["plain", "paper"] = "plain"  # the built-in texts
+    # Texts in place of built-in ones, by their key.
     words: dict[str, Text] = Field(default_factory=dict)
+    # The first is the one for browsers of other languages.
     languages: Annotated[list[str], Field(min_length=1)] = Field(default_factory=lambda: ["en"])
+    # Whether the evaluation has a comparison whose right answer is stated.
     attention_checks: bool = False
+    # How long a participant who does nothing keeps their place.
     active_minutes: Annotated[float, Field(gt=0, le=10_000, strict=False)] = 45.0
+    # How long a participant may take in all.
     limit_minutes: Annotated[float, Field(gt=0, le=100_000, strict=False)] | None = None
-    withdraw: bool = True
+    withdraw: bool = True  # whether pages have a way to stop taking part
     payment: Text = ""
     contact: Text
-    consent: Text
+    consent: Text  # Markdown
     recruitment: Recruitment = Recruitment()
-    flags: FlagRules = FlagRules()
+    flags: FlagRules = FlagRules()  # when somebody's answers are flagged
+    # What its data are: a rehearsal is a study of its own, and marked.
     data: Literal["study", "pilot", "simulated"] = "study"
     _folder: Path | None = PrivateAttr(None)
 
@@ -404,12 +337,7 @@ class Design(Entry):
     def sequence(self, number: int, questions: int) -> list[StudyCell]:
         """Return what a participant of a cell meets, round by round.
 
-        Parameters
-        ----------
-        number : int
-            The index among the cells.
-        questions : int
-            How many questions the domain has.
+        `number` is the index among the cells, `questions` how many of them the domain has.
         """
         cell = self.cells[number]
         each = questions if isinstance(self.questions_each, str) else self.questions_each
@@ -566,13 +494,8 @@ def paper_template(participants: int) -> str:
 def own_template(kind: str, question: str, answers: str, participants: int) -> str:
     """Return a study file to begin with for material of your own, with comments.
 
-    Parameters
-    ----------
-    kind : {"texts", "pictures"}
-    question : str
-    answers : str
-        A file or folder; or who makes them, such as `openai:gpt-4o`.
-    participants : int
+    `kind` is "texts" or "pictures"; `answers` a file or folder, or who makes them, such as
+    `openai:gpt-4o`.
     """
     text = (_DATA / "own.toml").read_text(encoding="utf-8")
     pictures = kind == "pictures"
@@ -593,19 +516,10 @@ def own_template(kind: str, question: str, answers: str, participants: int) -> s
 
 
 def read_design(path: str | Path, *, prepared: bool = True) -> Design:
-    """Read a study file.
+    """Read a study file; `prepared` is whether the material must be there.
 
-    Parameters
-    ----------
-    path : str or Path
-    prepared : bool
-        Whether the material must be there.
-
-    Raises
-    ------
-    FileFormatError
-        Naming the file, and for everything that is wrong the key, what was found and what was
-        expected.
+    A FileFormatError names the file, and for everything that is wrong the key, what was found and
+    what was expected.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -621,17 +535,10 @@ def read_design(path: str | Path, *, prepared: bool = True) -> Design:
 def parse_design(
     text: str, where: str = "study file", *, folder: Path | None = None, prepared: bool = True
 ) -> Design:
-    """Read a design from the text of a TOML file.
+    """Read a design from the text of a TOML file, which messages call `where`.
 
-    Parameters
-    ----------
-    text : str
-    where : str
-        Its name in messages.
-    folder : Path, optional
-        Where the files are that it names; the working folder when not given.
-    prepared : bool
-        Whether the material must be there.
+    The files that it names are in `folder`, the working folder when not given; `prepared` is
+    whether the material must be there.
     """
     help_ = "`useralign study init` shows every key"
     context = {"folder": folder or Path(), "prepared": prepared}

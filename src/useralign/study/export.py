@@ -72,17 +72,10 @@ _ARROW = {"text": "string", "whole": "int64", "number": "float64", "truth": "boo
 
 
 class Column(NamedTuple):
-    """A column of an export.
-
-    Parameters
-    ----------
-    name : str
-    kind : {"text", "whole", "number", "truth"}
-    meaning : str
-    """
+    """A column of an export."""
 
     name: str
-    kind: str
+    kind: str  # text, whole, number or truth
     meaning: str
 
 
@@ -108,24 +101,11 @@ def export(
     *,
     datasets: tuple[str, ...] = SHARED,
 ) -> list[Path]:
-    """Write a study's data, its design and a codebook.
+    """Write a study's data, its design and a codebook, and return the files.
 
-    Parameters
-    ----------
-    store : Store
-    study : Study
-    out : Path
-        A folder, created if need be; or a file such as `name.parquet`, which is the first dataset
-        in the format of its suffix, with the others beside it.
-    form : {"csv", "jsonl", "parquet"}, optional
-        That of the suffix, or CSV, when not given.
-    datasets : tuple of str
-        Which of `COLUMNS`.
-
-    Returns
-    -------
-    list of Path
-        The files.
+    `out` is a folder, created if need be; or a file such as `name.parquet`, which is the first
+    dataset in the format of its suffix, with the others beside it. `form` is one of `FORMATS`: that
+    of the suffix, or CSV, when not given.
     """
     paths, form = _destination(study, out, form, datasets)
     for name in datasets:
@@ -176,15 +156,7 @@ def check_form(form: str) -> None:
 
 
 def dataset_rows(store: Store, study: Study, dataset: str) -> Iterator[Record]:
-    """Iterate over the rows of a dataset.
-
-    Parameters
-    ----------
-    store : Store
-    study : Study
-    dataset : str
-        One of `COLUMNS`.
-    """
+    """Iterate over the rows of a dataset, one of `COLUMNS`."""
     make = {
         "answers": _answers,
         "participants": _participants,

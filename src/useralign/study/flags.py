@@ -33,49 +33,29 @@ LEFT = "_left"  # the field with how often a page was left
 
 
 class FlagRules(Entry):
-    """When somebody is flagged.
+    """When somebody is flagged."""
 
-    Parameters
-    ----------
-    fast_seconds : float
-        Too fast: half of their choices took less than this.
-    same_side : float
-        Always the same side: at least this share of their choices was at one position.
-    least_choices : int
-        Nobody with fewer choices is too fast or always on one side.
-    left : int
-        Left the page: looked elsewhere at least so many times in all.
-    """
-
+    # Too fast: half of their choices took less than this.
     fast_seconds: Annotated[float, Field(ge=0, le=600, strict=False)] = 1.0
+    # Always the same side: at least this share of their choices was at one position.
     same_side: Annotated[float, Field(gt=0, le=1, strict=False)] = 1.0
+    # Nobody with fewer choices is too fast or always on one side.
     least_choices: Annotated[int, Field(ge=1, le=1000)] = 6
+    # Left the page: looked elsewhere at least so many times in all.
     left: Annotated[int, Field(ge=1, le=1000)] = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What is known of how somebody answered.
+    """What is known of how somebody answered."""
 
-    Parameters
-    ----------
-    choices : int
-        Of comparisons and the evaluation, attention checks left out.
-    seconds_per_choice : float or None
-        The median, by the page's clock, or the server's where the page ran no script.
-    same_side_share : float or None
-        The share of choices at the position that was chosen most often.
-    checks_failed : int
-        Attention checks, and pages with a right answer whose last attempt was wrong.
-    times_left : int
-        How often they looked elsewhere while a page was open.
-    """
-
-    choices: int
+    choices: int  # of comparisons and the evaluation, attention checks left out
+    # The median, by the page's clock, or the server's where the page ran no script.
     seconds_per_choice: float | None
-    same_side_share: float | None
+    same_side_share: float | None  # the share of choices at the position that was chosen most often
+    # Attention checks, and pages with a right answer whose last attempt was wrong.
     checks_failed: int
-    times_left: int
+    times_left: int  # how often they looked elsewhere while a page was open
 
     def flags(self, rules: FlagRules) -> dict[str, bool]:
         """Return each flag of `FLAGS`, and whether it is raised."""
@@ -96,15 +76,8 @@ def measure(
 ) -> Measures:
     """Measure how one participant answered.
 
-    Parameters
-    ----------
-    choices : sequence of Choice
-    matchups : iterable of Matchup
-        For the attention checks among them.
-    answers : sequence of PageAnswer
-        What they filled in on pages, and what the pages measured.
-    pages : iterable of PageEntry
-        Of the design.
+    Of the matchups only the attention checks count; `answers` are what they filled in on pages and
+    what the pages measured, `pages` those of the design.
     """
     positions = Counter(choice.position for choice in choices)
     failed = sum(one.role == ATTENTION and one.won is False for one in matchups)

@@ -75,55 +75,27 @@ _CODE_BYTES = 20  # 160 bits, 32 letters and digits that are not mistaken for on
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of the things to choose from.
+    """One of the things to choose from."""
 
-    Parameters
-    ----------
-    text : str
-        Markdown; for a picture what it shows.
-    media : str or None
-        The id of its picture.
-    """
-
-    text: str
-    media: str | None = None
+    text: str  # Markdown; for a picture what it shows
+    media: str | None = None  # the id of its picture
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a participant's page shows, with nothing that tells the methods apart.
-
-    Parameters
-    ----------
-    study : Study
-    participant : Participant
-    stage : str
-        The name of the page or the part of the task, without the round.
-    query : str
-    persona : tuple of (str, str) or None
-        Name and description, where the participant plays one.
-    step : int
-        The number that the page's form carries.
-    number, total : int
-        How far: "Comparison 4 of 10"; for a query, which of how many.
-    options : tuple of Option
-        From left to right, or nothing.
-    page : PageEntry or None
-        A page of the study's own.
-    wrong : tuple of str
-        The fields of the page whose right answer was not given at the last attempt.
-    """
+    """What a participant's page shows, with nothing that tells the methods apart."""
 
     study: Study
     participant: Participant
-    stage: str
+    stage: str  # the name of the page or the part of the task, without the round
     query: str
-    persona: tuple[str, str] | None
-    step: int = 0
-    number: int = 0
+    persona: tuple[str, str] | None  # name and description, where the participant plays one
+    step: int = 0  # the number that the page's form carries
+    number: int = 0  # how far: "Comparison 4 of 10"; for a query, which of how many
     total: int = 0
-    options: tuple[Option, ...] = ()
-    page: PageEntry | None = None
+    options: tuple[Option, ...] = ()  # from left to right, or nothing
+    page: PageEntry | None = None  # a page of the study's own
+    # The fields of the page whose right answer was not given at the last attempt.
     wrong: tuple[str, ...] = ()
 
     @property
@@ -144,17 +116,10 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class PageForm:
-    """What was sent from a page of the study's own.
+    """What was sent from a page of the study's own."""
 
-    Parameters
-    ----------
-    values : mapping of str to list of str
-        By field.
-    client : mapping of str to str
-        What the page's script measured: fields that begin with an underscore.
-    """
-
-    values: Mapping[str, Sequence[str]]
+    values: Mapping[str, Sequence[str]]  # by field
+    # What the page's script measured: fields that begin with an underscore.
     client: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -176,14 +141,7 @@ class _BegunError(Exception):
 class ParticipantFlow:
     """Takes participants through the studies of a database.
 
-    Parameters
-    ----------
-    store : Store
-    clock : callable, optional
-        Returns the time in seconds since 1970.
-    rng : Random, optional
-        For assignments, sides and orders; the system's when not given. Tokens and codes never
-        come from it.
+    `rng` is for assignments, sides and orders; tokens and codes never come from it.
     """
 
     def __init__(
@@ -204,29 +162,12 @@ class ParticipantFlow:
         language: str | None = None,
         client: Mapping[str, str] | None = None,
     ) -> tuple[str, Participant] | None:
-        """Give a place to someone who agrees to take part.
+        """Give a place to someone who agrees to take part, and return the token to go on with.
 
-        Parameters
-        ----------
-        study : Study
-        arrival : Arrival
-        token : str
-            Theirs, unless they are a worker with a token of their own.
-        language : str, optional
-            That their pages are to be in.
-        client : mapping of str to str, optional
-            What is known of their browser: class of device, size of its screen.
-
-        Returns
-        -------
-        tuple of (str, Participant) or None
-            The token to go on with; None when there is no place, or the study is closed. Who has
-            a place gets the same again.
-
-        Raises
-        ------
-        ElsewhereError
-            If this worker takes part with another token.
+        That is `token`, unless they are a worker with one of their own. None when there is no
+        place, or the study is closed; who has a place gets the same again. `client` is what is
+        known of their browser: class of device, size of its screen. A worker who takes part with
+        another token is an ElsewhereError.
         """
         own = arrival.token(study) or token
         now = self._clock()
@@ -268,13 +209,7 @@ class ParticipantFlow:
         return completion(study, who.source, who.recruitment, outcome, own=who.code)
 
     def find(self, slug: str, token: str) -> Participant:
-        """Return who holds a token.
-
-        Raises
-        ------
-        NotFoundError
-            If nobody in this study does.
-        """
+        """Return who holds a token; a NotFoundError if nobody in this study does."""
         with studies.reading(self._store, slug) as records:
             return _holder(records, token)
 
@@ -305,16 +240,8 @@ class ParticipantFlow:
     def preview(self, study: Study, cell: int, place: int, language: str | None = None) -> View:
         """Return what somebody of a cell would see at a place of their way; nothing is stored.
 
-        Of the comparisons it is the first one, of the evaluation the first candidate of the pool.
-
-        Parameters
-        ----------
-        study : Study
-        cell : int
-            The index among the design's cells.
-        place : int
-            The index among the stages of the cell.
-        language : str, optional
+        `place` is the index among the stages of the cell. Of the comparisons it is the first one,
+        of the evaluation the first candidate of the pool.
         """
         route = _route(study, cell)
         if not 0 <= place < len(route):
@@ -377,22 +304,9 @@ class ParticipantFlow:
     ) -> None:
         """Take the answer to a comparison or to a matchup of the evaluation.
 
-        Parameters
-        ----------
-        slug, token : str
-        stage : str
-            The one that the page belonged to, with its round.
-        step : int
-            The number that the page carried.
-        position : int
-            What was chosen, 0 being the first on the page.
-        milliseconds : int, optional
-            How long it took, as the page measured it.
-
-        Raises
-        ------
-        ConflictError
-            If it was answered otherwise before, or is not due yet.
+        `stage`, with its round, and `step` are those that the page carried; `position` is what was
+        chosen, 0 being the first on the page. A ConflictError if it was answered otherwise before,
+        or is not due yet.
         """
         study = self.studies.get(slug)
         self._check_time(study, token)
@@ -427,24 +341,8 @@ class ParticipantFlow:
     ) -> dict[str, str]:
         """Take what was filled in on a page of the study's own.
 
-        Parameters
-        ----------
-        slug, token : str
-        stage : str
-            The page, with its round.
-        attempt : int
-            The number that the page carried.
-        form : PageForm
-
-        Returns
-        -------
-        dict of str to str
-            What is wrong, by field, as keys of the wording; then nothing was stored.
-
-        Raises
-        ------
-        ConflictError
-            If it was answered otherwise before, or is not due yet.
+        `stage`, with its round, and `attempt` are those that the page carried. Returns what is
+        wrong, by field, as keys of the wording; then nothing was stored. Raises as `answer` does.
         """
         study = self.studies.get(slug)
         self._check_time(study, token)
@@ -471,11 +369,7 @@ class ParticipantFlow:
     def leave(self, slug: str, token: str, outcome: str) -> None:
         """End somebody's part at their own wish; nothing if it has ended.
 
-        Parameters
-        ----------
-        slug, token : str
-        outcome : {"returned", "withdrawn"}
-            Whether what they answered is kept or deleted.
+        What they answered is kept if the outcome is "returned", and deleted if it is "withdrawn".
         """
         with studies.writing(self._store, slug) as records:
             who = records.locked_participant(_holder(records, token).id)
@@ -714,10 +608,7 @@ def _present(
 ) -> Participant | None:
     """Return who has arrived if they have a place: by the token, which must fit the worker.
 
-    Raises
-    ------
-    ElsewhereError
-        If the worker takes part with another token.
+    A worker who takes part with another token is an ElsewhereError.
     """
     identity, hashed = digest(token), arrival.hashed(study)
     if hashed is None:
@@ -753,17 +644,10 @@ def select_candidates(
 ) -> dict[str, int]:
     """Return the candidates of the evaluation by their role.
 
-    They may coincide; each is evaluated in a matchup of its own all the same. The random one is
-    what the method Random recommends.
-
-    Parameters
-    ----------
-    bests : sequence of int
-        The candidate that the session recommended after 0, 1, 2, ... answers.
-    checkpoints : sequence of int
-        The earlier and the later step, or one; the last answer where there are fewer.
-    pool : Pool
-    rng : Random
+    `bests` are the candidates that the session recommended after 0, 1, 2, ... answers;
+    `checkpoints` the earlier and the later step, or one; the last answer where there are fewer.
+    Candidates may coincide; each is evaluated in a matchup of its own all the same. The random one
+    is what the method Random recommends.
     """
     roles = (LATER, EARLIER)
     steps = zip(roles, reversed(checkpoints), strict=False)
@@ -775,13 +659,7 @@ def select_candidates(
 def plan_matchups(candidates: dict[str, int], rng: Random, *, attention: bool) -> list[Matchup]:
     """Put the matchups of the evaluation into a random order, on sides as even as can be.
 
-    Parameters
-    ----------
-    candidates : dict of str to int
-        By role.
-    rng : Random
-    attention : bool
-        Whether to add an attention check.
+    `candidates` are by role; `attention` adds an attention check.
     """
     pairs = list(candidates.items())
     if attention:

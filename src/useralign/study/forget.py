@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 
 
 def find_worker(store: Store, study: Study, worker: str) -> Participant:
-    """Return the participant whom a recruiting service calls by this id.
-
-    Raises
-    ------
-    NotFoundError
-        If there is none.
-    """
+    """Return the participant whom a recruiting service calls by this id, or raise NotFoundError."""
     hashes = [pseudonym(f"{source} {worker}", study.key) for source in (PROLIFIC, MTURK, LINK)]
     with studies.reading(store, study.slug) as records:
         participant = records.participant_of_worker(*hashes)
@@ -31,26 +25,10 @@ def find_worker(store: Store, study: Study, worker: str) -> Participant:
 
 
 def forget(store: Store, study: Study, name: str) -> list[str]:
-    """Delete a participant: answers, times, codes, recruitment, all.
+    """Delete a participant, by their pseudonym: answers, times, codes, recruitment, all.
 
-    Their place is free again. Earlier exports are not touched.
-
-    Parameters
-    ----------
-    store : Store
-    study : Study
-    name : str
-        Their pseudonym.
-
-    Returns
-    -------
-    list of str
-        The files or tables that may still hold it, as for `Store.wipe`.
-
-    Raises
-    ------
-    NotFoundError
-        If the study has nobody of that name.
+    Their place is free again. Earlier exports are not touched. Returns the files or tables that may
+    still hold it, as `Store.wipe` does.
     """
     with studies.writing(store, study.slug) as records:
         participant = records.participant_named(name)
@@ -65,14 +43,8 @@ def forget(store: Store, study: Study, name: str) -> list[str]:
 def forget_workers(store: Store, study: Study) -> tuple[int, list[str]]:
     """Delete the recruiting services' ids of all participants, once everybody is paid.
 
-    The answers stay, and so does the keyed hash that makes one worker one participant.
-
-    Returns
-    -------
-    int
-        How many participants there are.
-    list of str
-        The files or tables that may still hold the ids, as for `Store.wipe`.
+    The answers stay, and so does the keyed hash that makes one worker one participant. Returns how
+    many participants there are, and what may still hold the ids, as `Store.wipe` does.
     """
     with studies.writing(store, study.slug) as records:
         count = records.clear_recruitment()

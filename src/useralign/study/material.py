@@ -39,39 +39,20 @@ Persona = Annotated[PersonaEntry, BeforeValidator(_persona)]
 
 
 class QuestionEntry(Entry):
-    """A question of your own.
+    """A question of your own."""
 
-    Parameters
-    ----------
-    id : str
-        Its name in the data; `q1`, `q2`, ... when not given.
-    text : str or dict
-        What participants read.
-    pool : str
-        The answers: a file or folder as `useralign pool import` reads them, beside the study file.
-    baseline : str
-        What selections are compared with: the id of an answer in the pool, which is then not among
-        the candidates; a picture's file; or a text. A saved pool may have its own.
-    personas : dict
-        Descriptions by name.
-    model : str
-        Who makes the pool, beforehand: `useralign study prepare`.
-    size : int, optional
-        How many answers the model makes.
-    images : bool
-        Whether the model makes pictures.
-    """
-
+    # Its name in the data; `q1`, `q2`, ... when not given.
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$")]
-    text: Text
+    text: Text  # what participants read
+    # The answers: a file or folder as `useralign pool import` reads them, beside the study file.
     pool: str = ""
+    # What selections are compared with: the id of an answer in the pool, which is then not among
+    # the candidates; a picture's file; or a text. A saved pool may have its own.
     baseline: Text = ""
-    personas: dict[str, Annotated[PersonaEntry, BeforeValidator(_persona)]] = Field(
-        default_factory=dict
-    )
-    model: str = ""
-    size: Annotated[int, Field(ge=2, le=200)] | None = None
-    images: bool = False
+    personas: dict[str, Persona] = Field(default_factory=dict)
+    model: str = ""  # who makes the pool, beforehand: `useralign study prepare`
+    size: Annotated[int, Field(ge=2, le=200)] | None = None  # how many answers the model makes
+    images: bool = False  # whether the model makes pictures
 
     @field_validator("pool")
     @classmethod
@@ -90,24 +71,14 @@ class QuestionEntry(Entry):
 
 @dataclass(frozen=True)
 class Material:
-    """A question with its pool, as a study shows it.
-
-    Parameters
-    ----------
-    id : str
-    text : str or dict
-    personas : mapping of str to (str or dict)
-        Descriptions by name.
-    rankings : mapping of str to tuple of str
-        How they rank the answers, best first, where that is known: for simulations.
-    source : Question, (QuestionEntry, Path) or Pool
-        A shipped question; or one of your own, and the folder of its files; or its stored pool.
-    """
+    """A question with its pool, as a study shows it."""
 
     id: str
     text: str | Mapping[str, str]
-    personas: Mapping[str, str | Mapping[str, str]]
+    personas: Mapping[str, str | Mapping[str, str]]  # descriptions by name
+    # How they rank the answers, best first, where that is known: for simulations.
     rankings: Mapping[str, tuple[str, ...]]
+    # A shipped question; or one of your own, and the folder of its files; or its stored pool.
     source: Question | tuple[QuestionEntry, Path] | Pool
 
     @property
@@ -119,13 +90,7 @@ class Material:
 
     @cached_property
     def pool(self) -> Pool:
-        """Its candidates, features and baseline.
-
-        Raises
-        ------
-        FileFormatError
-            If they are not there yet, or cannot be read.
-        """
+        """Its candidates, features and baseline; a FileFormatError if they cannot be read yet."""
         if isinstance(self.source, Pool):
             return self.source
         return read_material(*self.source) if isinstance(self.source, tuple) else self.source.pool()
@@ -209,13 +174,8 @@ def estimate_cost(entry: QuestionEntry) -> tuple[int, float | None]:
 def material_problems(material: Material, *, evaluated: bool, personas: bool) -> list[str]:
     """List what keeps a question from being shown.
 
-    Parameters
-    ----------
-    material : Material
-    evaluated : bool
-        Whether selections are compared with a baseline.
-    personas : bool
-        Whether people play a persona.
+    `evaluated` is whether selections are compared with a baseline, `personas` whether people play
+    one.
     """
     problems = []
     if personas and not material.personas:

@@ -92,47 +92,26 @@ def _option(value: Any) -> Any:
 
 
 class FieldEntry(Entry):
-    """A question on a page.
+    """A question on a page."""
 
-    Parameters
-    ----------
-    id : str
-        Its name in the data.
-    type : {"choice", "choices", "likert", "number", "text"}
-    text : str or dict
-        The question.
-    options : list of Option
-        Of a choice; of a Likert scale where every point has a text.
-    points : int
-        Of a Likert scale, answered by 1, 2, ...
-    low, high : str or dict
-        What the ends of the scale mean.
-    required : bool
-    min, max : float, optional
-        Of a number; for a text, how many characters.
-    whole : bool
-        Whether a number must be whole.
-    correct : str, number or list of str, optional
-        The right answer, in a quiz or an attention check.
-    screen_out : list of str
-        Answers with which somebody does not belong to the study.
-    quota : dict of str to int
-        How many people with an answer are wanted at most.
-    """
-
-    id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+    id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]  # its name in the data
     type: Literal["choice", "choices", "likert", "number", "text"]
-    text: Text
+    text: Text  # the question
+    # Of a choice; of a Likert scale where every point has a text.
     options: list[Annotated[Option, BeforeValidator(_option)]] = Field(default_factory=list)
-    points: Annotated[int, Field(ge=2, le=11)] = 5
-    low: Text = ""
+    points: Annotated[int, Field(ge=2, le=11)] = 5  # of a Likert scale, answered by 1, 2, ...
+    low: Text = ""  # what its ends mean
     high: Text = ""
     required: bool = True
+    # Of a number; for a text, how many characters.
     min: float | int | None = None
     max: float | int | None = None
-    whole: bool = False
+    whole: bool = False  # whether a number must be whole
+    # The right answer, in a quiz or an attention check.
     correct: str | int | float | list[str] | None = None
+    # Answers with which somebody does not belong to the study.
     screen_out: list[str] = Field(default_factory=list)
+    # How many people with an answer are wanted at most.
     quota: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -212,33 +191,20 @@ def _number(text: str, field: FieldEntry) -> tuple[str, str | None]:
 
 
 class PageEntry(Entry):
-    """A page of a study.
+    """A page of a study."""
 
-    Parameters
-    ----------
-    id : str
-        Its name in the data; when not given its kind, with a number if there are several.
-    kind : {"instructions", "quiz", "questionnaire", "attention", "task", "debriefing"}
-        `task` is where the query, the comparisons and the evaluation come.
-    title, text : str or dict
-        `text` is Markdown.
-    fields : list of FieldEntry
-    attempts : int, optional
-        How often right answers may be tried for; 2 in a quiz, else 1.
-    fail : {"go-on", "screened-out", "failed-check"}, optional
-        What follows when the last attempt was wrong: a quiz screens out, others go on.
-    each_round : bool
-        Whether it comes after every question instead of once.
-    """
-
+    # Its name in the data; when not given its kind, with a number if there are several.
     id: Annotated[str, Field(pattern=r"^([a-z][a-z0-9_-]{0,11})?$")] = ""
+    # `task` is where the query, the comparisons and the evaluation come.
     kind: Literal["instructions", "quiz", "questionnaire", "attention", "task", "debriefing"]
     title: Text = ""
-    text: Text = ""
+    text: Text = ""  # Markdown
     fields: list[FieldEntry] = Field(default_factory=list)
+    # How often right answers may be tried for; 2 in a quiz, else 1.
     attempts: Annotated[int, Field(ge=1, le=20)] | None = None
+    # What follows when the last attempt was wrong: a quiz screens out, others go on.
     fail: Literal["go-on", "screened-out", "failed-check"] | None = None
-    each_round: bool = False
+    each_round: bool = False  # whether it comes after every question instead of once
 
     @model_validator(mode="after")
     def _fits(self) -> PageEntry:

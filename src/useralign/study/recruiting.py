@@ -42,25 +42,14 @@ _CLOCKS = 30.0  # seconds by which the platform's clock and ours may differ
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Someone who opens the study's page.
+    """Someone who opens the study's page."""
 
-    Parameters
-    ----------
-    source : {"link", "prolific", "mturk"}
-    worker : str or None
-        Who they are to the platform, or their invitation.
-    details : mapping of str to str
-        The platform's own names and values, which the form carries on and paying needs.
-    preview : bool
-        Whether they are only looking.
-    proven : bool
-        Whether a signature, the platform's or that of an invitation, proves who they are.
-    """
-
-    source: str
-    worker: str | None = None
+    source: str  # link, prolific or mturk
+    worker: str | None = None  # who they are to the platform, or their invitation
+    # The platform's own names and values, which the form carries on and paying needs.
     details: Mapping[str, str] = field(default_factory=dict)
-    preview: bool = False
+    preview: bool = False  # whether they are only looking
+    # Whether a signature, the platform's or that of an invitation, proves who they are.
     proven: bool = False
 
     def hashed(self, study: Study) -> str | None:
@@ -70,17 +59,8 @@ class Arrival:
     def token(self, study: Study, cookie: str | None = None) -> str | None:
         """Return the token to take part with: always the same for the same person.
 
-        Parameters
-        ----------
-        study : Study
-        cookie : str, optional
-            What the browser's cookie holds. Without a proof of who they are the token depends on
-            it, so that the worker's id alone gives nothing.
-
-        Returns
-        -------
-        str or None
-            None without a proof and without a cookie.
+        Without a proof of who they are it depends on what the browser's cookie holds, so that the
+        worker's id alone gives nothing; without a cookie either, it is None.
         """
         if self.proven:
             return keyed_token(study, f"{self.source} {self.worker}")
@@ -105,18 +85,9 @@ def keyed_token(study: Study, name: str) -> str:
 def arrive(study: Study, query: Mapping[str, str], host: str = "") -> Arrival:
     """Read from an address, or from the form that repeats it, who is there.
 
-    Parameters
-    ----------
-    study : Study
-    query : mapping of str to str
-        What stands behind the address, or the fields of the form.
-    host : str
-        The name under which this server was reached; a signature must be for it.
-
-    Raises
-    ------
-    InputError
-        If the study takes nobody from there, or a value is not what the platform sends.
+    `query` is what stands behind the address, or the fields of the form; `host` the name under
+    which this server was reached, which a signature must be for. An InputError if the study takes
+    nobody from there, or a value is not what the platform sends.
     """
     if "PROLIFIC_PID" in query or SIGNATURE in query:
         return _from_prolific(study, query, host)
@@ -184,13 +155,7 @@ def _check_task(study: Study, task: str) -> None:
 
 
 def submit_address(study: Study, details: Mapping[str, str]) -> str:
-    """Return where Mechanical Turk wants the finished task sent; nowhere but to its own hosts.
-
-    Raises
-    ------
-    InputError
-        If the address is another one.
-    """
+    """Return where Mechanical Turk wants the finished task sent; nowhere but to its own hosts."""
     parts = urlsplit(details["turkSubmitTo"])
     host = MTURK_HOSTS.get(study.design.recruitment.mturk)
     if parts.scheme != "https" or parts.netloc != host:
@@ -286,25 +251,14 @@ def _client(address: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a participant takes back to where they came from.
+    """What a participant takes back to where they came from."""
 
-    Parameters
-    ----------
-    outcome : str
-        One of those of pages.
-    source : {"link", "prolific", "mturk"}
-    code : str or None
-        The code that the platform knows for the outcome; with a link the participant's own.
-    address : str or None
-        Where Prolific takes the code, or Mechanical Turk the form.
-    fields : mapping of str to str
-        What the form to Mechanical Turk holds.
-    """
-
-    outcome: str
-    source: str
+    outcome: str  # one of those of pages
+    source: str  # link, prolific or mturk
+    # The code that the platform knows for the outcome; with a link the participant's own.
     code: str | None
-    address: str | None = None
+    address: str | None = None  # where Prolific takes the code, or Mechanical Turk the form
+    # What the form to Mechanical Turk holds.
     fields: Mapping[str, str] = field(default_factory=dict)
 
 

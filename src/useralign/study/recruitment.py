@@ -21,37 +21,24 @@ TaskId = Annotated[str, Field(min_length=1, max_length=LONGEST)]
 
 
 class Recruitment(Entry):
-    """Where participants come from, and what their platform is told at the end.
+    """Where participants come from, and what their platform is told at the end."""
 
-    Parameters
-    ----------
-    link : bool
-        Anybody with the address may take part; never when a platform is set, whose workers could
-        otherwise take part once more.
-    invitation : bool
-        Only with an invitation, each for one participant; `useralign study invite` makes them.
-    prolific : str
-        The completion address that Prolific shows, or nothing.
-    mturk : {"off", "sandbox", "live"}
-    task_ids : list of str
-        The platform's ids of this study (STUDY_ID, hitId): others are refused. None given: any.
-    keys : str or dict
-        The key set that Prolific signs addresses with: a file beside the study file, or an address.
-        When it is given, an address without a valid signature is refused.
-    codes : dict of str to str
-        The completion codes that the platform knows, by outcome.
-    per_address : int, optional
-        How many may begin from one network address within `active_minutes`; 0 is no limit, a
-        quarter of the participants when not given. Who is proven by a signature is not counted.
-    """
-
+    # Anybody with the address may take part; never when a platform is set, whose workers could
+    # otherwise take part once more.
     link: bool = True
+    # Only with an invitation, each for one participant; `useralign study invite` makes them.
     invitation: bool = False
-    prolific: str = ""
+    prolific: str = ""  # the completion address that Prolific shows, or nothing
     mturk: Literal["off", "sandbox", "live"] = "off"
+    # The platform's ids of this study (STUDY_ID, hitId): others are refused. None given: any.
     task_ids: list[TaskId] = Field(default_factory=list)
+    # The key set that Prolific signs addresses with: a file beside the study file, or an address.
+    # When it is given, an address without a valid signature is refused.
     keys: str | dict[str, Any] = ""
+    # The completion codes that the platform knows, by outcome.
     codes: dict[str, Code] = Field(default_factory=dict)
+    # How many may begin from one network address within `active_minutes`; 0 is no limit, a quarter
+    # of the participants when not given. Who is proven by a signature is not counted.
     per_address: Annotated[int, Field(ge=0)] | None = None
 
     @field_validator("prolific")

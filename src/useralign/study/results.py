@@ -36,58 +36,32 @@ _ORDER = list(LABELS)
 
 @dataclass(frozen=True, slots=True)
 class CellStatus:
-    """How many there are of one cell.
-
-    Parameters
-    ----------
-    cell : StudyCell
-    wanted, finished, active : int
-    dropped : int
-        Who began and has done nothing for longer than the window.
-    attentive, inattentive : int
-        How many attention checks were passed and failed by those who finished.
-    """
+    """How many there are of one cell."""
 
     cell: StudyCell
     wanted: int
     finished: int
     active: int
-    dropped: int
-    attentive: int
-    inattentive: int
+    dropped: int  # who began and has done nothing for longer than the window
+    attentive: int  # how many attention checks those who finished passed
+    inattentive: int  # and failed
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A study at one moment.
-
-    Parameters
-    ----------
-    slug, title : str
-    state : {"open", "paused", "closed"}
-    data : {"study", "pilot", "simulated"}
-    cells : list of CellStatus
-    seconds : dict of str to float
-        The median time that finished participants spent in each stage, and in all.
-    left_share : float or None
-        How often the left option was chosen in stage 3.
-    selection_left : float or None
-        How often the selection stood on the left in stage 3.
-    judged : int
-        Of how many choices that is.
-    coinciding : int
-        How many finished participants had the same candidate in two of the three roles.
-    """
+    """A study at one moment."""
 
     slug: str
     title: str
-    state: str
-    data: str
+    state: str  # open, paused or closed
+    data: str  # study, pilot or simulated
     cells: list[CellStatus]
+    # The median time that finished participants spent in each stage, and in all.
     seconds: dict[str, float]
-    left_share: float | None
-    selection_left: float | None
-    judged: int
+    left_share: float | None  # how often the left option was chosen in stage 3
+    selection_left: float | None  # how often the selection stood on the left in stage 3
+    judged: int  # of how many choices that is
+    # How many finished participants had the same candidate in two of the three roles.
     coinciding: int
 
     def total(self, name: str) -> int:
@@ -116,15 +90,7 @@ class Status:
 
 
 def status(store: Store, study: Study, now: float) -> Status:
-    """Count and time the participants of a study.
-
-    Parameters
-    ----------
-    store : Store
-    study : Study
-    now : float
-        Seconds since 1970.
-    """
+    """Count and time the participants of a study; `now` is in seconds since 1970."""
     design = study.design
     with studies.reading(store, study.slug) as records:
         counts = records.count_cells(now, design.window)
@@ -176,26 +142,15 @@ def _added(pairs: Iterable[tuple[T, tuple[int, int]]]) -> dict[T, tuple[int, int
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One number of the table.
-
-    Parameters
-    ----------
-    method, domain, condition : str
-    step : int
-        After how many comparisons the selection was made.
-    wins, count : int
-        How often it was preferred to the baseline, of how many times.
-    paper : Mean or None
-        The paper's number, in percent, where it has one.
-    """
+    """One number of the table."""
 
     method: str
     domain: str
     condition: str
-    step: int
-    wins: int
-    count: int
-    paper: Mean | None
+    step: int  # after how many comparisons the selection was made
+    wins: int  # how often it was preferred to the baseline
+    count: int  # of how many times
+    paper: Mean | None  # the paper's number, in percent, where it has one
 
     @property
     def rate(self) -> Mean | None:

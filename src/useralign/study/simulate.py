@@ -48,40 +48,21 @@ _LONGEST_PAUSE = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """How simulated people behave.
+    """How simulated people behave."""
 
-    Parameters
-    ----------
-    noise : float
-        How far apart two answers must be, as a share of the ranking, for the better one
-        to be chosen with 73% certainty; 0 is always.
-    drop_out : float
-        The share that leaves on the way.
-    lost : float
-        The share of requests that is lost, half of them on the way there, half on the way back.
-    double : float
-        The share of forms that is sent twice at once.
-    reload : float
-        The share of pages that is loaded once more.
-    inattentive : float
-        The share of attention checks and quizzes that is answered without reading.
-    careless : float
-        The share of pages with questions that is first sent without answers.
-    plain : float
-        The share of people whose browser runs no script.
-    think : float
-        Seconds that a person looks at a page, on average.
-    """
-
+    # How far apart two answers must be, as a share of the ranking, for the better one to be chosen
+    # with 73% certainty; 0 is always.
     noise: float = 0.1
-    drop_out: float = 0.3
+    drop_out: float = 0.3  # the share that leaves on the way
+    # The share of requests that is lost, half of them on the way there, half on the way back.
     lost: float = 0.0
-    double: float = 0.05
-    reload: float = 0.05
+    double: float = 0.05  # the share of forms that is sent twice at once
+    reload: float = 0.05  # the share of pages that is loaded once more
+    # The share of attention checks and quizzes that is answered without reading.
     inattentive: float = 0.03
-    careless: float = 0.05
-    plain: float = 0.2
-    think: float = 0.0
+    careless: float = 0.05  # the share of pages with questions that is first sent without answers
+    plain: float = 0.2  # the share of people whose browser runs no script
+    think: float = 0.0  # seconds that a person looks at a page, on average
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
@@ -92,18 +73,10 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True)
 class Taste:
-    """What someone likes.
+    """What someone likes."""
 
-    Parameters
-    ----------
-    ranks : mapping of str to float
-        By the text of an answer, without its punctuation; lower is better.
-    noise : float
-        In ranks.
-    """
-
-    ranks: Mapping[str, float]
-    noise: float
+    ranks: Mapping[str, float]  # by the text of an answer, without its punctuation; lower is better
+    noise: float  # in ranks
 
     def choose(self, options: list[str], behaviour: Behaviour, rng: Random) -> int:
         """Return which of the options someone takes, from 0."""
@@ -143,13 +116,7 @@ class Tastes:
         self._ranks: dict[str, dict[str, dict[str, float]]] = {}
 
     def draw(self, query: str, persona: str | None, rng: Random) -> Taste:
-        """Return what someone likes who reads this query, and plays this persona.
-
-        Raises
-        ------
-        InputError
-            If the query or the persona is not known.
-        """
+        """Return what someone likes who reads this query, and plays this persona."""
         question = self._questions.get(_bare(query))
         if question is None:
             raise InputError(f"a page shows a query that nobody knows: {query!r:.200}")
@@ -216,45 +183,23 @@ def _bare(text: str) -> str:
 
 @dataclass(slots=True)
 class Log:
-    """What happened to one person.
+    """What happened to one person."""
 
-    Parameters
-    ----------
-    path : str
-        Their address, once they have one.
-    answers : dict of (str, int) to (int or dict)
-        The answers that the server acknowledged, by stage and number: what was chosen, or what
-        was filled in.
-    code : str
-        The completion code, once it was shown.
-    end : str
-        "finished", "left", "full" or "failed"; or the outcome with which the study ended for them.
-    trouble : list of str
-        What should not have happened.
-    """
-
-    path: str = ""
+    path: str = ""  # their address, once they have one
+    # The answers that the server acknowledged, by stage and number: what was chosen, or what was
+    # filled in.
     answers: dict[tuple[str, int], Answered] = field(default_factory=dict)
-    code: str = ""
+    code: str = ""  # the completion code, once it was shown
+    # "finished", "left", "full" or "failed"; or the outcome with which the study ended for them.
     end: str = "failed"
-    trouble: list[str] = field(default_factory=list)
+    trouble: list[str] = field(default_factory=list)  # what should not have happened
 
 
 class Visit:
     """The visit of one person.
 
-    Parameters
-    ----------
-    url : str
-    design : Design
-    source : {"link", "prolific", "mturk"}
-    tastes : Tastes
-    behaviour : Behaviour
-    rng : Random
-    times : list of float
-        Where the seconds of every answer request are added.
-    screens : int
-        How many there are at least, among which who drops out leaves.
+    The seconds of every answer request are added to `times`; `screens` is how many there are at
+    least, among which who drops out leaves.
     """
 
     def __init__(
@@ -446,35 +391,22 @@ def _arrival_query(source: str) -> str:
 
 @dataclass(slots=True)
 class CrowdReport:
-    """What a simulation measured.
+    """What a simulation measured."""
 
-    Parameters
-    ----------
-    finished, left, full, failed : int
-        How many people came to which end; `full` found no place.
-    ended : int
-        For how many the study ended before its last page: screened out, say.
-    answers : int
-        Acknowledged by the server.
-    seconds : float
-    latency : dict of str to float
-        Percentiles of the answer requests, in milliseconds.
-    troubles : dict of str to int
-        What should not have happened, and how often.
-    missing, different, extra : int or None
-        Answers that were acknowledged and are not in the database, or stand there otherwise, and
-        rows that nobody sent; None where the database could not be looked into.
-    """
-
+    # How many people came to which end.
     finished: int = 0
     left: int = 0
-    full: int = 0
+    full: int = 0  # found no place
     failed: int = 0
-    ended: int = 0
-    answers: int = 0
+    ended: int = 0  # before the last page: screened out, say
+    answers: int = 0  # acknowledged by the server
     seconds: float = 0.0
+    # Percentiles of the answer requests, in milliseconds.
     latency: dict[str, float] = field(default_factory=dict)
+    # What should not have happened, and how often.
     troubles: dict[str, int] = field(default_factory=dict)
+    # Answers that were acknowledged and are not in the database, or stand there otherwise, and rows
+    # that nobody sent; None where the database could not be looked into.
     missing: int | None = None
     different: int | None = None
     extra: int | None = None
@@ -487,23 +419,9 @@ class CrowdReport:
 class Crowd:
     """Simulated people who come to a study until enough have finished.
 
-    Parameters
-    ----------
-    url : str
-        The server's address.
-    design : Design
-    behaviour : Behaviour
-    participants : int
-        How many are to finish.
-    concurrency : int
-        How many are there at once.
-    source : {"link", "prolific", "mturk"}
-    seed : int
-        For what they like and do.
-    progress : callable, optional
-        Called with how many have finished.
-    material : mapping of str to list of Material, optional
-        The questions by domain; those of the design's files when not given.
+    `participants` is how many are to finish, `concurrency` how many are there at once, and `seed`
+    for what they like and do. `progress` is called with how many have finished. `material` is the
+    questions by domain; those of the design's files when not given.
     """
 
     def __init__(

@@ -22,48 +22,24 @@ _SIMULATED_MINUTES = 0.1  # that simulated people who left keep their place
 
 @dataclass(frozen=True, slots=True)
 class StudyQuestion:
-    """A question as a study shows it, stored with the study so that nothing changes under way.
+    """A question as a study shows it, stored with the study so that nothing changes under way."""
 
-    Parameters
-    ----------
-    text : str or mapping
-        One, or one per language.
-    kind : {"text", "image"}
-    pool_id : str
-    personas : mapping of str to (str or mapping)
-        Descriptions by name.
-    """
-
-    text: str | Mapping[str, str]
-    kind: str
+    text: str | Mapping[str, str]  # one, or one per language
+    kind: str  # text or image
     pool_id: str
-    personas: Mapping[str, str | Mapping[str, str]]
+    personas: Mapping[str, str | Mapping[str, str]]  # descriptions by name
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A study that can be taken part in.
-
-    Parameters
-    ----------
-    design : Design
-    questions : mapping of str to mapping of str to StudyQuestion
-        By domain and id.
-    key : str
-        What its pseudonyms and its participants' tokens are keyed with; never shown.
-    open : bool
-        Whether new participants are taken.
-    created : float
-    paused : bool
-        Whether it is to be opened again, where it is not open.
-    """
+    """A study that can be taken part in."""
 
     design: Design
-    questions: Mapping[str, Mapping[str, StudyQuestion]]
-    key: str
-    open: bool
+    questions: Mapping[str, Mapping[str, StudyQuestion]]  # by domain and id
+    key: str  # what its pseudonyms and its participants' tokens are keyed with; never shown
+    open: bool  # whether new participants are taken
     created: float
-    paused: bool = False
+    paused: bool = False  # whether it is to be opened again, where it is not open
 
     @property
     def state(self) -> str:
@@ -81,14 +57,7 @@ class Study:
 
 
 class Studies:
-    """The studies of a database.
-
-    Parameters
-    ----------
-    store : Store
-    clock : callable, optional
-        Returns the time in seconds since 1970.
-    """
+    """The studies of a database; `clock` returns the time in seconds since 1970."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
         self._store = store
@@ -99,18 +68,8 @@ class Studies:
         """Put a study into the database, with the pools of its questions, and open it.
 
         Adding the same design again changes nothing; while nobody takes part, its files are read
-        anew.
-
-        Parameters
-        ----------
-        design : Design
-        progress : callable, optional
-            Called with how many pools are ready, and of how many.
-
-        Raises
-        ------
-        ConflictError
-            If a study of that name has participants and another design.
+        anew. A ConflictError if a study of that name has participants and another design.
+        `progress` is called with how many pools are ready, and of how many.
         """
         with studies.reading(self._store, design.slug) as records:
             before = self._load(design.slug, records)
@@ -136,19 +95,10 @@ class Studies:
         return self.get(design.slug)
 
     def get(self, slug: str, records: StudyRecords | None = None) -> Study:
-        """Return a study.
+        """Return a study, or raise NotFoundError if there is none of that name.
 
-        Parameters
-        ----------
-        slug : str
-        records : StudyRecords, optional
-            Of a transaction to read in: one that waits for a second connection might wait for
-            itself.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none of that name.
+        `records` are of a transaction to read in: one that waits for a second connection might wait
+        for itself.
         """
         if records is None:
             with studies.reading(self._store, slug) as own:
@@ -167,12 +117,7 @@ class Studies:
     def set_open(self, slug: str, value: bool, *, paused: bool = False) -> None:
         """Take new participants from now on, or no more; those who began may always finish.
 
-        Parameters
-        ----------
-        slug : str
-        value : bool
-        paused : bool
-            Whether it is to be opened again, which newcomers are told.
+        `paused` is whether it is to be opened again, which newcomers are told.
         """
         self.get(slug)
         with studies.writing(self._store, slug) as records:
@@ -181,18 +126,8 @@ class Studies:
     def rehearse(self, slug: str, kind: str) -> Study:
         """Return the pilot or the simulated twin of a study, a study of its own beside it.
 
-        Its data are marked, and in no result or export of the study itself. It has the material
-        of the study; a simulated one begins anew each time, and people come to it by a link.
-
-        Parameters
-        ----------
-        slug : str
-        kind : {"pilot", "simulated"}
-
-        Raises
-        ------
-        OptionError
-            If the study is such a twin itself.
+        Its data are marked, and in no result or export of the study itself. It has the material of
+        the study; a simulated one begins anew each time, and people come to it by a link.
         """
         study = self.get(slug)
         if study.design.data != "study":

@@ -38,45 +38,23 @@ _REASONS = {
 
 
 class Submission(NamedTuple):
-    """A worker's submission, and what to do about it.
+    """A worker's submission, and what to do about it."""
 
-    Parameters
-    ----------
-    worker, id, task : str
-        The platform's ids of the person, of the submission and of the study.
-    outcome : str
-        How it ended; "unfinished" while it has not.
-    decision : {"approve", "reject", "ask"}
-    reason : str
-        Why it is not simply approved.
-    """
-
-    worker: str
-    id: str
-    task: str
-    outcome: str
-    decision: str
-    reason: str
+    worker: str  # the platform's id of the person
+    id: str  # of the submission
+    task: str  # of the study
+    outcome: str  # how it ended; "unfinished" while it has not
+    decision: str  # approve, reject or ask
+    reason: str  # why it is not simply approved
 
 
 def list_submissions(
     store: Store, study: Study, platform: str, *, reject_failed: bool = False
 ) -> list[Submission]:
-    """List the submissions of a platform, in the order their workers came.
+    """List the submissions of "prolific" or "mturk", in the order their workers came.
 
-    Parameters
-    ----------
-    store : Store
-    study : Study
-    platform : {"prolific", "mturk"}
-    reject_failed : bool
-        Whether to reject who failed the attention check; else one is to ask. Platforms have rules
-        about when rejecting is fair.
-
-    Raises
-    ------
-    OptionError
-        If there is no such platform.
+    Who failed the attention check is to be rejected with `reject_failed`; else one is to ask.
+    Platforms have rules about when rejecting is fair.
     """
     if platform not in (PROLIFIC, MTURK):
         raise OptionError(f"unknown platform {platform!r}; expected {PROLIFIC} or {MTURK}")

@@ -33,15 +33,7 @@ def built_in_languages() -> list[str]:
 
 
 class Words:
-    """The texts of a study in one language.
-
-    Parameters
-    ----------
-    wording : str
-    own : mapping of str to (str or mapping)
-        A study's own texts, by key.
-    language : str
-    """
+    """The texts of a study in one language: its own, by key, or those of a built-in wording."""
 
     def __init__(
         self, wording: str, own: Mapping[str, str | Mapping[str, str]], language: str
@@ -85,14 +77,7 @@ def _has(text: Any, language: str) -> bool:
 def choose_language(languages: Sequence[str], wanted: str, accepted: str) -> str:
     """Return the language for somebody: what the link says, what the browser likes, or the first.
 
-    Parameters
-    ----------
-    languages : sequence of str
-        Of the study.
-    wanted : str
-        From the link, or nothing.
-    accepted : str
-        The header `Accept-Language` of the browser.
+    `wanted` is from the link, or nothing; `accepted` the browser's header `Accept-Language`.
     """
     if wanted in languages:
         return wanted
