@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -176,21 +174,3 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("participant_id", "stage", name=op.f("pk_stages")),
     )
-
-
-def downgrade() -> None:
-    """Drop all tables."""
-    op.drop_table("stages")
-    op.drop_table("matchups")
-    op.drop_table("steps")
-    op.drop_index(op.f("ix_participants_study_id_cell"), table_name="participants")
-    op.drop_table("participants")
-    op.drop_index(op.f("ix_sessions_owner"), table_name="sessions")
-    op.drop_table("sessions")
-    op.drop_table("makings")
-    op.drop_table("studies")
-    op.drop_index(op.f("ix_pools_owner_fingerprint"), table_name="pools")
-    op.drop_table("pools")
-    op.drop_table("persons")
-    op.drop_table("media")
-    op.drop_table("api_keys")

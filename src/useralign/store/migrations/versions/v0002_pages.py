@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0002"
 down_revision = "0001"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -36,11 +34,3 @@ def upgrade() -> None:
         ),
     )
     op.execute("UPDATE participants SET outcome = 'completed' WHERE finished IS NOT NULL")
-
-
-def downgrade() -> None:
-    """Drop them again."""
-    op.drop_table("page_answers")
-    op.drop_column("matchups", "round")
-    for name in ("rounds", "language", "outcome"):
-        op.drop_column("participants", name)

@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0003"
 down_revision = "0002"
-branch_labels = None
-depends_on = None
 
 _PLAIN = "fingerprint NOT LIKE '%:%'"
 _OWN = f"{_PLAIN} AND owner NOT LIKE 'gone-%'"
@@ -53,11 +51,3 @@ def upgrade() -> None:
         sa.Column("until", sa.Float(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_rate_limits")),
     )
-
-
-def downgrade() -> None:
-    """Allow copies again."""
-    op.drop_table("rate_limits")
-    op.drop_index(op.f("ix_api_keys_name"), table_name="api_keys")
-    op.drop_index("uq_pools_shared", table_name="pools")
-    op.drop_index("uq_pools_own", table_name="pools")

@@ -7,8 +7,6 @@ from alembic import op
 
 revision = "0004"
 down_revision = "0003"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -16,8 +14,3 @@ def upgrade() -> None:
     op.add_column(
         "studies", sa.Column("paused", sa.Boolean(), nullable=False, server_default=sa.false())
     )
-
-
-def downgrade() -> None:
-    """Take a paused study for a closed one."""
-    op.drop_column("studies", "paused")
