@@ -54,7 +54,7 @@ def test_a_grown_pool_takes_its_pictures_along(store: Store, tmp_path: Path) -> 
         screen = live.create(pool_id, ME, {"seed": 1})
         present = live.session(screen.session_id, ME).pool
         blue = painted(tmp_path, "blue")[0]
-        live.grow(screen.session_id, ME, 0, present.extended([blue], [[0.0, 1.0]]))
+        live.open(screen.session_id, ME).grow(0, present.extended([blue], [[0.0, 1.0]]))
         ids.append(screen.session_id)
     assert (count(store, media), count(store, pools)) == (3, 3)
     live.forget(ids[0], ME)
@@ -70,7 +70,7 @@ def test_forgetting_sessions_leaves_the_rest(store: Store, pool: Pool) -> None:
         screen = live.create(store.pools.add(pool, who), who, {"seed": 1})
     grown = pool.extended(["new"], pool.raw_features[:1] + 1.0)
     mine = live.create(store.pools.add(pool, ME), ME, {"seed": 1})
-    live.grow(mine.session_id, ME, 0, grown)
+    live.open(mine.session_id, ME).grow(0, grown)
     store.persons.allow(ME, remember=True, share=False)
     store.personal.delete_sessions(ME, 10.0)
     assert live.all(ME) == []
@@ -138,7 +138,7 @@ def test_after_a_while_it_is_gone_for_good(store: Store, pool: Pool) -> None:
     session = begun(store, pool, ME)
     begun(store, pool, OTHER)
     grown = pool.extended(["new"], pool.raw_features[:1] + 1.0)
-    Interactions(store).grow(session, ME, 1, grown)
+    Interactions(store).open(session, ME).grow(1, grown)
     assert count(store, pools) == 3
     store.personal.delete_session(session, ME, 100.0)
     store.personal.purge(100.0 + GRACE)

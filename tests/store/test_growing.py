@@ -41,7 +41,7 @@ def larger(pool: Pool, number: int = 3, seed: int = 0) -> Pool:
 
 
 def grow(live: Interactions, screen: Screen, pool: Pool) -> Screen:
-    return live.grow(screen.session_id, ME, screen.step, pool)
+    return live.open(screen.session_id, ME).grow(screen.step, pool)
 
 
 def test_it_goes_on_as_a_session_would(live: Interactions, screen: Screen, pool: Pool) -> None:
@@ -85,7 +85,7 @@ def test_the_same_growth_twice_is_one(
     with pytest.raises(ConflictError, match="answered already"):
         left(live, screen)
     with pytest.raises(ConflictError, match="not shown yet"):
-        live.grow(screen.session_id, ME, 9, larger(pool))
+        live.open(screen.session_id, ME).grow(9, larger(pool))
 
 
 def test_twenty_at_once(live: Interactions, screen: Screen, store: Store, pool: Pool) -> None:
@@ -157,7 +157,7 @@ def test_what_is_no_growth(
 
 def test_somebody_elses(live: Interactions, screen: Screen, pool: Pool) -> None:
     with pytest.raises(NotFoundError):
-        live.grow(screen.session_id, "you", screen.step, larger(pool))
+        live.open(screen.session_id, "you").grow(screen.step, larger(pool))
     grown = grow(live, screen, larger(pool))
     with pytest.raises(NotFoundError):
         live.create(grown.pool_id, "you", {})

@@ -154,16 +154,8 @@ class Interactions:
         return StoredSession(self._store, self._clock, about, row)
 
     def screen(self, session_id: str, owner: str) -> Screen:
-        """Return what a person looks at now: the same pair on the same sides, always.
-
-        Raises as `open` does.
-        """
-        with self._store.reading() as connection:
-            _about(connection, session_id, owner)
-            row = connection.execute(_newest_of(session_id)).first()
-        if row is None:
-            raise NotFoundError("there is no such session")
-        return _screen_of(row)
+        """Return what a person looks at now: the same pair on the same sides, always."""
+        return self.open(session_id, owner).screen
 
     def session(self, session_id: str, owner: str) -> Session:
         """Return the session itself, rebuilt; changing it changes nothing in the database."""
@@ -182,10 +174,6 @@ class Interactions:
         """Record what a person did on a screen; see `StoredSession.answer`."""
         stored = self.open(session_id, owner)
         return stored.answer(step, response, milliseconds=milliseconds, also=also)
-
-    def grow(self, session_id: str, owner: str, step: int, pool: Pool) -> Screen:
-        """Go on with a larger pool; see `StoredSession.grow`."""
-        return self.open(session_id, owner).grow(step, pool)
 
     def set_page(self, session_id: str, owner: str, **values: Any) -> None:
         """Change what only the page needs to know of a session."""
