@@ -80,6 +80,13 @@ def insert_for(connection: Connection, table: Table) -> Insert:
     return postgresql.insert(table)
 
 
+def take_turns(connection: Connection, name: str) -> None:
+    """Wait until no other transaction has taken this turn; SQLite has one writer anyway."""
+    if connection.dialect.name == "postgresql":
+        lock = text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))")
+        connection.execute(lock, {"name": name})
+
+
 def default_url() -> str:
     """Return the address used when none is given: `USERALIGN_DATABASE`, or a file of our own."""
     named = os.environ.get("USERALIGN_DATABASE")
@@ -148,12 +155,6 @@ class Database:
             if not (lasting or self.sqlite):
                 connection.exec_driver_sql("SET LOCAL synchronous_commit TO OFF")
             yield connection
-
-    def take_turns(self, connection: Connection, name: str) -> None:
-        """Wait until no other transaction has taken this turn; SQLite has one writer anyway."""
-        if not self.sqlite:
-            lock = text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))")
-            connection.execute(lock, {"name": name})
 
     def close(self) -> None:
         """Close all connections: idle ones now, one that a thread still uses when it is done."""

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, exists, insert, select, text
+from sqlalchemy import delete, exists, insert, select
 
 from useralign import pictures
 from useralign.errors import InputError, NotFoundError
 from useralign.extras import import_extra
+from useralign.store.database import take_turns
 from useralign.store.schema import media, pools
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from useralign.store.database import Database
 
-_LOCK = 8_234_518  # any number, as long as all servers take the same
+_TURN = "pictures"  # one adds or deletes them at a time
 LARGEST_SIDE = 1024
 LARGEST_FILE = 30_000_000
 LARGEST_PIXELS = 40_000_000
@@ -104,7 +105,7 @@ def _opaque(picture: Any, opener: Any) -> Any:
 def insert_missing(connection: Connection, pictures: Sequence[Media]) -> None:
     """Write those pictures that the database does not have."""
     if pictures:
-        _take_turns(connection)
+        take_turns(connection, _TURN)
     for picture in pictures:
         present = connection.execute(select(media.c.id).where(media.c.id == picture.id)).first()
         if present is None:
@@ -126,18 +127,12 @@ def delete_unused(connection: Connection, ids: Iterable[str]) -> None:
     """Delete those of some pictures that are in no pool any more."""
     candidates = sorted(ids)
     if candidates:
-        _take_turns(connection)
+        take_turns(connection, _TURN)
     for media_id in candidates:
         used = exists().where(
             pools.c.kind == "image", pools.c.data.contains(media_id, autoescape=True)
         )
         connection.execute(delete(media).where(media.c.id == media_id, ~used))
-
-
-def _take_turns(connection: Connection) -> None:
-    """Wait until nobody else adds or deletes pictures; SQLite has one writer at a time anyway."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
 
 class Pictures:

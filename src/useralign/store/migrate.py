@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import inspect, text
 
 from useralign.errors import StoreError
+from useralign.store.database import take_turns
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from useralign.store.database import Database
 
 NEWEST = "0004"
-_LOCK = 8_234_517  # any number, as long as all servers take the same
 
 
 def migrate(database: Database) -> None:
@@ -30,8 +30,7 @@ def migrate(database: Database) -> None:
         if version(connection) == NEWEST:
             return
     with database.writing() as connection:
-        if not database.sqlite:  # several servers may start at once
-            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+        take_turns(connection, "migration")  # several servers may start at once
         current = version(connection)
         if current == NEWEST:
             return
@@ -40,7 +39,9 @@ def migrate(database: Database) -> None:
                 f"the database has schema {current}, which is newer than this version's {NEWEST}; "
                 "update useralign"
             )
-        _upgrade(connection)
+        from alembic import command  # noqa: PLC0415 - slow, and seldom needed
+
+        command.upgrade(configuration(connection), NEWEST)
 
 
 def version(connection: Connection) -> str | None:
@@ -67,9 +68,3 @@ def configuration(connection: Connection) -> Config:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.attributes["connection"] = connection
     return config
-
-
-def _upgrade(connection: Connection) -> None:
-    from alembic import command  # noqa: PLC0415 - slow, and seldom needed
-
-    command.upgrade(configuration(connection), NEWEST)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, select, update
 
-from useralign.store import media
 from useralign.store.database import insert_for
-from useralign.store.pools import not_aside
+from useralign.store.pools import delete_pools, not_aside
 from useralign.store.schema import makings, persons, pools, sessions
 
 if TYPE_CHECKING:
+    from sqlalchemy import Row
+
     from useralign.store.database import Database
 
 _EVERY = 3600.0  # seconds: a visit is noted once an hour, not with each request
@@ -35,14 +36,12 @@ class Persons:
 
     def get(self, person_id: str) -> Person:
         """Return what someone allows; of a stranger, nothing."""
-        with self._database.reading() as connection:
-            row = connection.execute(select(persons).where(persons.c.id == person_id)).first()
+        row = self._find(person_id)
         return Person(person_id) if row is None else Person(row.id, row.remember, row.share)
 
     def visit(self, person_id: str, now: float) -> Person:
         """Note that someone is here, and return what they allow."""
-        with self._database.reading() as connection:
-            row = connection.execute(select(persons).where(persons.c.id == person_id)).first()
+        row = self._find(person_id)
         if row is not None and now - row.seen < _EVERY:
             return Person(row.id, row.remember, row.share)
         first = {"created": now, "seen": now, "remember": False, "share": False}
@@ -55,6 +54,10 @@ class Persons:
             )
             row = connection.execute(visit).one()
         return Person(person_id, row.remember, row.share)
+
+    def _find(self, person_id: str) -> Row[Any] | None:
+        with self._database.reading() as connection:
+            return connection.execute(select(persons).where(persons.c.id == person_id)).first()
 
     def allow(self, person_id: str, *, remember: bool, share: bool) -> None:
         """Change what someone allows; they must have visited."""
@@ -75,8 +78,6 @@ class Persons:
         with self._database.writing() as connection:
             # Jobs first: who is about to store what a model made waits for us, or we for them.
             connection.execute(delete(makings).where(makings.c.owner == person_id))
-            pictures = media.pictures_of(connection, pools.c.owner == person_id)
-            for table in (sessions, pools):
-                connection.execute(delete(table).where(table.c.owner == person_id))
-            media.delete_unused(connection, pictures)
+            connection.execute(delete(sessions).where(sessions.c.owner == person_id))
+            delete_pools(connection, pools.c.owner == person_id)
             connection.execute(delete(persons).where(persons.c.id == person_id))

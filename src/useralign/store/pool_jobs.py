@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, func, insert, select, update
 
 from useralign.errors import ConflictError, NotFoundError
-from useralign.store import media
+from useralign.store.database import take_turns
 from useralign.store.keys import token
-from useralign.store.pools import MADE, insert_pool, row_of
-from useralign.store.schema import makings, pools, sessions
+from useralign.store.pools import MADE, delete_unused, insert_pool, row_of
+from useralign.store.schema import makings, pools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +86,7 @@ class PoolJobs:
         }
         with self._database.writing() as connection:
             if most is not None:
-                self._database.take_turns(connection, owner)
+                take_turns(connection, owner)
                 unfinished = (makings.c.owner == owner) & makings.c.state.in_(OPEN)
                 count = connection.execute(select(func.count()).where(unfinished)).scalar_one()
                 if count >= most:
@@ -192,11 +192,7 @@ def forget_job(connection: Connection, job_id: str) -> None:
 
 def _delete_part(connection: Connection, pool_id: str | None) -> None:
     """Delete a pool that was stored while it was being made, unless a session uses it."""
-    part = (pools.c.id == pool_id) & pools.c.fingerprint.startswith(MADE)
-    unused = part & pools.c.id.not_in(select(sessions.c.pool_id))
-    pictures = media.pictures_of(connection, unused)
-    connection.execute(delete(pools).where(unused))
-    media.delete_unused(connection, pictures)
+    delete_unused(connection, (pools.c.id == pool_id) & pools.c.fingerprint.startswith(MADE))
 
 
 def _job(row: Row[Any]) -> PoolJob:

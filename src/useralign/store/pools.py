@@ -67,10 +67,8 @@ class Pools:
         """Delete somebody's own pool, with all sessions over it and its pictures."""
         own = (pools.c.id == pool_id) & (pools.c.owner == owner)
         with self._database.writing() as connection:
-            pictures = media.pictures_of(connection, own)
-            if not connection.execute(delete(pools).where(own)).rowcount:
+            if not delete_pools(connection, own):
                 raise NotFoundError("there is no such pool")
-            media.delete_unused(connection, pictures)
         self._database.rinse()
 
     def of_session(self, pool_id: str) -> Pool:
@@ -173,6 +171,19 @@ def not_aside(owner: Column[str]) -> ColumnElement[bool]:
     return ~owner.startswith(ASIDE, autoescape=True)
 
 
+def delete_pools(connection: Connection, which: ColumnElement[bool]) -> int:
+    """Delete pools, and the pictures that are in no other; return how many pools there were."""
+    pictures = media.pictures_of(connection, which)
+    count = connection.execute(delete(pools).where(which)).rowcount
+    media.delete_unused(connection, pictures)
+    return count
+
+
+def delete_unused(connection: Connection, which: ColumnElement[bool]) -> None:
+    """Delete pools that no session uses."""
+    delete_pools(connection, which & pools.c.id.not_in(select(sessions.c.pool_id)))
+
+
 def forget_grown(connection: Connection, rows: Iterable[Row[Any]], owner: str) -> None:
     """Delete the pools that a session has grown to, unless another session began with one.
 
@@ -180,11 +191,7 @@ def forget_grown(connection: Connection, rows: Iterable[Row[Any]], owner: str) -
     """
     grown = [row.told["pool"] for row in rows if row.kind == "growth"]
     if grown:
-        own = (pools.c.id.in_(grown)) & (pools.c.owner == owner)
-        unused = own & pools.c.id.not_in(select(sessions.c.pool_id))
-        pictures = media.pictures_of(connection, unused)
-        connection.execute(delete(pools).where(unused))
-        media.delete_unused(connection, pictures)
+        delete_unused(connection, pools.c.id.in_(grown) & (pools.c.owner == owner))
 
 
 def _identity(candidate: Candidate) -> tuple[Any, ...]:

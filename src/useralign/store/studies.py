@@ -281,9 +281,12 @@ class StudyRecords:
 
     def locked_participant(self, participant_id: str) -> Participant | None:
         """Return a participant, and lock them until the end of the transaction."""
+        self._lock_participant(participant_id)
+        return self.participant(participant_id)
+
+    def _lock_participant(self, participant_id: str) -> None:
         query = select(participants.c.id).where(participants.c.id == participant_id)
         self._connection.execute(query.with_for_update())
-        return self.participant(participant_id)
 
     def recent_participants(self, most: int) -> list[Participant]:
         """Return the latest participants, the newest first."""
@@ -392,10 +395,7 @@ class StudyRecords:
 
     def page_answers(self, participant_id: str) -> list[PageAnswer]:
         """Return what a participant answered on pages, in order."""
-        columns = [page_answers.c[name] for name in PageAnswer._fields]
-        query = select(*columns).where(page_answers.c.participant_id == participant_id)
-        order = (page_answers.c.answered, page_answers.c.attempt)
-        return [PageAnswer(*row) for row in self._connection.execute(query.order_by(*order))]
+        return self.page_answers_of([participant_id]).get(participant_id, [])
 
     def page_answers_of(self, ids: Sequence[str]) -> dict[str, list[PageAnswer]]:
         """Return the same of several participants, by id."""
@@ -431,31 +431,16 @@ class StudyRecords:
 
     def add_matchups(self, participant_id: str, plan: Sequence[Matchup], now: float) -> None:
         """Write the matchups of a participant."""
-        rows = [
-            {
-                "participant_id": participant_id,
-                "number": matchup.number,
-                "role": matchup.role,
-                "candidate": matchup.candidate,
-                "side": matchup.side,
-                "round": matchup.round,
-                "asked": now,
-            }
-            for matchup in plan
-        ]
-        self._connection.execute(insert(matchups), rows)
+        common = {"participant_id": participant_id, "asked": now}
+        self._connection.execute(insert(matchups), [asdict(one) | common for one in plan])
 
     def matchups(self, participant_id: str) -> list[Matchup]:
         """Return the matchups of a participant in their order."""
-        query = select(matchups).where(matchups.c.participant_id == participant_id)
-        return [
-            _matchup(row) for row in self._connection.execute(query.order_by(matchups.c.number))
-        ]
+        return self.matchups_of([participant_id]).get(participant_id, [])
 
     def locked_matchups(self, participant_id: str) -> list[Matchup]:
         """Return the same, and lock the participant until the end of the transaction."""
-        query = select(participants.c.id).where(participants.c.id == participant_id)
-        self._connection.execute(query.with_for_update())
+        self._lock_participant(participant_id)
         return self.matchups(participant_id)
 
     def set_matchup(self, participant_id: str, number: int, **values: Any) -> None:
