@@ -49,19 +49,12 @@ ABOUT = (
 
 
 def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
-    """Build the web application over a store.
+    """Build the web application over a store, which is not closed here.
 
-    What handlers share is in `app.state`: `store`, `settings`, `live` (the sessions in the store),
-    `create` (builds the same over other settings), `limits`, `right_keys` (hashes of keys that this
-    process has seen to be right), `trying` (held while another is tried), `pool_jobs` and
-    `upstreams` (the models behind `/v1`).
-
-    Parameters
-    ----------
-    store : Store
-        It is not closed here.
-    settings : Settings, optional
-        Those for this machine alone when not given.
+    Without settings it is for this machine alone. What handlers share is in `app.state`: `store`,
+    `settings`, `live` (the sessions in the store), `create` (builds the same over other settings),
+    `limits`, `right_keys` (hashes of keys that this process has seen to be right), `trying` (held
+    while another is tried), `pool_jobs` and `upstreams` (the models behind `/v1`).
     """
     settings = settings or Settings()
 

@@ -155,16 +155,9 @@ def download(request: Request, who: CurrentVisitor, session_id: str) -> Response
 def _show(
     request: Request, stored: StoredSession, note: str = "", places: list[str] | None = None
 ) -> Response:
-    """Return the page of a session as it stands.
+    """Return the page of a session as it stands; the note is shown once, at the top.
 
-    Parameters
-    ----------
-    request : Request
-    stored : StoredSession
-    note : str
-        Shown once, at the top.
-    places : list of str, optional
-        The places that the cards of a ranking were given, to be shown again.
+    `places` are those that the cards of a ranking were given, to be shown again.
     """
     screen, session = stored.screen, stored.session
     values: dict[str, Any] = {"screen": screen, "session": session, "note": note}

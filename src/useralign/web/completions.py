@@ -124,12 +124,7 @@ class FeedbackOut(BaseModel):
 
 
 class Upstreams:
-    """The models behind, by the names under which they are asked for.
-
-    Parameters
-    ----------
-    settings : Settings
-    """
+    """The models behind, by the names under which they are asked for."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -229,13 +224,7 @@ def forget(request: Request, user: Annotated[str, Path(min_length=1, max_length=
 async def _replies(
     generator: Generator, bodies: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Ask for all candidates at once; return those that came.
-
-    Raises
-    ------
-    ModelError
-        If none came: what the first one failed by.
-    """
+    """Ask for all candidates at once; return those that came, or raise what the first failed by."""
 
     async def ask(body: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(generator, OpenAI):

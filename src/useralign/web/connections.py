@@ -17,24 +17,12 @@ if TYPE_CHECKING:
 
 
 class BoundedProtocol(H11Protocol):
-    """HTTP/1.1 that waits, but not for ever.
+    """HTTP/1.1 that waits, but not for ever."""
 
-    Attributes
-    ----------
-    grace : float
-        Seconds in which a request must arrive, from the first byte or the connection on.
-    slowest : float
-        Bytes that win another second.
-    patience : float
-        Seconds in which a client must take something of a reply.
-    most : int
-        Connections of one process; it may open 1,024 files on many systems.
-    """
-
-    grace = 20.0
-    slowest = 1000.0
-    patience = 60.0
-    most = 500
+    grace = 20.0  # seconds in which a request must arrive, from the first byte or the connection on
+    slowest = 1000.0  # bytes that win another second
+    patience = 60.0  # seconds in which a client must take something of a reply
+    most = 500  # connections of one process; it may open 1,024 files on many systems
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -24,17 +24,9 @@ def parse(
 ) -> UserResponse:
     """Return the response of a form.
 
-    Parameters
-    ----------
-    button : str
-        A number is the position of the chosen card, `final-7` the final choice of candidate 7;
-        else it is the kind of response.
-    text : str
-        Of a wish, or of one that is taken back.
-    places : list of str
-        See `ranking`.
-    model : callable
-        Returns a model that judges wishes, or None; called for a wish alone.
+    The button is the position of the chosen card, `final-7` for the final choice of candidate 7, or
+    the kind of response. The text is that of a wish, or of one that is taken back; `model` is
+    called for a wish alone, and returns a model that judges it, or None.
     """
     if re.fullmatch(r"[0-8]", button):
         return UserResponse("choice", position=int(button))
@@ -48,18 +40,7 @@ def parse(
 
 
 def ranking(places: list[str]) -> UserResponse:
-    """Return a ranking from the place that each card was given, 1 the best.
-
-    Parameters
-    ----------
-    places : list of str
-        One per card, in the order on the page.
-
-    Raises
-    ------
-    AnswerError
-        Unless every place is given once.
-    """
+    """Return a ranking from the place that each card on the page was given; 1 is the best."""
     if sorted(places) != [str(place + 1) for place in range(len(places))] or not places:
         raise AnswerError(f"each answer needs a place of its own, 1 to {len(places)}")
     order = sorted(range(len(places)), key=lambda position: places[position])
@@ -67,18 +48,9 @@ def ranking(places: list[str]) -> UserResponse:
 
 
 def remark_on(session: Session, text: str) -> UserResponse:
-    """Return a remark with where it points among the answers.
+    """Return a remark with where it points among the answers of a session.
 
-    Parameters
-    ----------
-    session : Session
-        Whose pool it is about.
-    text : str
-
-    Raises
-    ------
-    AnswerError
-        If there is nothing in it, or it is too long, or the method has no use for remarks.
+    Raises `AnswerError` if there is nothing in it, it is too long, or the method takes no remarks.
     """
     from useralign.wishes import direction_of  # noqa: PLC0415 - loads an embedder
 
@@ -92,20 +64,7 @@ def remark_on(session: Session, text: str) -> UserResponse:
 
 
 def wish(kind: str, text: str, model: Callable[[], Generator | None]) -> UserResponse:
-    """Return a wish, or that one is taken back.
-
-    Parameters
-    ----------
-    kind : {"wish", "withdraw"}
-    text : str
-    model : callable
-        Returns a model that judges candidates against wishes, or None.
-
-    Raises
-    ------
-    AnswerError
-        If there is nothing in it, or it is too long.
-    """
+    """Return a wish, or that one is taken back; `model` returns a model that judges it, or None."""
     line = tidy(text)
     return UserResponse(kind, text=line, model=model() if kind == "wish" else None)
 

@@ -44,18 +44,10 @@ _scheme = HTTPBearer(
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Someone with a browser.
+    """Someone with a browser."""
 
-    Parameters
-    ----------
-    token : str
-        What their cookie holds. Never stored, logged or shown.
-    fresh : bool
-        Whether the cookie is still to be set.
-    """
-
-    token: str
-    fresh: bool
+    token: str  # what their cookie holds; never stored, logged or shown
+    fresh: bool  # whether the cookie is still to be set
 
     @property
     def owner(self) -> str:
@@ -114,13 +106,7 @@ def form_token(secret: str) -> str:
 
 
 async def check_form_token(request: Request, secret: str) -> None:
-    """Refuse a form that does not carry the right token.
-
-    Raises
-    ------
-    HTTPException
-        403.
-    """
+    """Raise 403 for a form that does not carry the right token."""
     sent = request.headers.get(HEADER)
     if sent is None:
         sent = str((await request.form()).get(FIELD, ""))
@@ -145,10 +131,7 @@ CurrentVisitor = Annotated[Visitor, Depends(_protected)]
 def caller_of(request: Request, _: Annotated[object, Depends(_scheme)] = None) -> str:
     """Return the owner of what the caller makes.
 
-    Raises
-    ------
-    HTTPException
-        401, without a key where one is needed, or with one that is not ours; 429 after too many.
+    Raises 401 without a key where one is needed, or with one that is not ours; 429 after too many.
     """
     state, key = request.app.state, _bearer(request)
     elsewhere = request.headers.get("origin") in state.settings.origins
@@ -216,10 +199,7 @@ def _grant(request: Request) -> tokens.Grant | None:
 def _granted(request: Request, value: str) -> tokens.Grant | None:
     """Return what a token allows; None if it is none.
 
-    Raises
-    ------
-    HTTPException
-        401, if the token is not ours, or has expired, or its key was removed; 429 after too many.
+    Raises 401 if it is not ours, or has expired, or its key was removed; 429 after too many.
     """
     state = request.app.state
     if not value.startswith(tokens.PREFIX):
@@ -237,12 +217,7 @@ def _granted(request: Request, value: str) -> tokens.Grant | None:
 def person_owner(request: Request, person: str) -> str:
     """Return what the database knows a person of an application by; no other key has the same.
 
-    Parameters
-    ----------
-    request : Request
-        With the application's key.
-    person : str
-        As the application calls them; it is not stored.
+    `person` is what the application calls them, and is not stored.
     """
     key, name = _bearer(request), person.encode("utf-8", "replace").decode()
     return pseudonym(f"person {name}", key if key.startswith(PREFIX) else LOCAL)

@@ -41,19 +41,8 @@ PAUSE = 0.02  # seconds between looking whether it is one's turn
 class Limiter:
     """So many per key at once, and so many in the long run.
 
-    Parameters
-    ----------
-    per_second : float
-        How many are let through in the long run; 0 lets the burst through once a day, infinity
-        everything.
-    burst : float
-        How many at once.
-    what : str
-        What is limited, for the message.
-    store : Store
-        Where they are counted.
-    key : bytes
-        What the names of those counted for are hashed with.
+    A rate of 0 lets the burst through once a day, infinity everything. `what` is limited, for the
+    message; the names of those counted for are hashed with `key`.
     """
 
     def __init__(
@@ -67,13 +56,7 @@ class Limiter:
         self._key = key
 
     def take(self, who: str) -> None:
-        """Count one.
-
-        Raises
-        ------
-        HTTPException
-            429 with Retry-After, if it is one too many.
-        """
+        """Count one, or raise 429 with Retry-After if it is one too many."""
         if self._unlimited:
             return
         wait = math.ceil(self._counters.take(self._name(who), self._interval, self._burst))
@@ -93,10 +76,6 @@ class Turns:
     """How many requests of one key are worked on at once. Some more wait; the rest are refused.
 
     Who waits holds no thread, so that others are served meanwhile.
-
-    Parameters
-    ----------
-    at_once, waiting : int
     """
 
     def __init__(self, at_once: int, waiting: int) -> None:
@@ -107,13 +86,7 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, key: str) -> AsyncIterator[None]:
-        """Wait for a turn, and have it until the end.
-
-        Raises
-        ------
-        HTTPException
-            429 with Retry-After, if too many wait already.
-        """
+        """Wait for a turn, and have it until the end; 429 if too many wait already."""
         self._queue_up(key)
         try:
             while not self._begin(key):
@@ -160,26 +133,7 @@ async def in_turn(request: Request) -> AsyncIterator[None]:
 
 
 class Limits:
-    """All limits of one application.
-
-    Parameters
-    ----------
-    settings : Settings
-    store : Store
-
-    Attributes
-    ----------
-    answers : Limiter
-        Per person.
-    views : Limiter
-        Pages of sessions, per person.
-    turns, turns_of_address : Turns
-        Requests that compute, per person and per visitor.
-    asks : Limiter
-        New questions, pools and sessions, per visitor.
-    tries : Limiter
-        Keys and passwords, per visitor: `take` before looking, `give_back` when it was right.
-    """
+    """All limits of one application."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
         key = hashlib.sha256(f"limits {settings.secret}".encode()).digest()
@@ -190,10 +144,14 @@ class Limits:
 
         answers, asks = settings.answers_per_minute, settings.asks_per_hour
         views, tries = settings.views_per_minute, settings.tries_per_minute
-        self.answers = limiter(answers / minute, settings.answers_at_once, "answers")
-        self.views = limiter(views / minute, views / 2, "views")
-        self.asks = limiter(asks / hour, asks, "questions")
+        self.answers = limiter(answers / minute, settings.answers_at_once, "answers")  # per person
+        self.views = limiter(views / minute, views / 2, "views")  # of pages of sessions, per person
+        self.asks = limiter(
+            asks / hour, asks, "questions"
+        )  # new questions, pools and sessions, per visitor
+        # Keys and passwords, per visitor: `take` before looking, `give_back` when it was right.
         self.tries = limiter(tries / minute, tries, "tries")
+        # Requests that compute, per person and per visitor.
         self.turns = Turns(AT_ONCE, WAITING)
         self.turns_of_address = Turns(AT_ONCE_AN_ADDRESS, WAITING_AN_ADDRESS)
         self._limiter = limiter

@@ -48,13 +48,7 @@ class OneLine(logging.Formatter):
 
 
 class Bounded(logging.Filter):
-    """Let a line pass once in a while, and count those in between.
-
-    Parameters
-    ----------
-    now : callable
-        Returns the time, in seconds.
-    """
+    """Let a line pass once in a while, and count those in between."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__()

@@ -37,24 +37,13 @@ LEGEND = {
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A candidate on the map.
-
-    Parameters
-    ----------
-    x, y : float
-    size : float
-        The radius: the closer to the person's taste, the larger.
-    role : {"best", "met", "in", "out"}
-        The answer; one that was compared; one that was not, and may or may not be the best.
-    name : str
-        The beginning of its text.
-    """
+    """A candidate on the map."""
 
     x: float
     y: float
-    size: float
-    role: str
-    name: str
+    size: float  # the radius: the closer to the person's taste, the larger
+    role: str  # a key of `LEGEND`
+    name: str  # the beginning of its text
 
 
 Line = tuple[float, float, float, float]
@@ -62,21 +51,12 @@ Line = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """What is drawn.
+    """What is drawn."""
 
-    Parameters
-    ----------
-    dots : list of Dot
-        The best one last, so that it lies on top.
-    arrow : tuple or None
-        From the middle to where the taste points; None where that explains too little.
-    head : str
-        The arrow's head, as the points of a polygon.
-    """
-
-    dots: list[Dot]
+    dots: list[Dot]  # the best one last, so that it lies on top
+    # from the middle to where the taste points; None where that explains too little
     arrow: Line | None
-    head: str
+    head: str  # of the arrow, as the points of a polygon
     width: float = WIDTH
     height: float = HEIGHT
 
@@ -93,12 +73,7 @@ class Map:
 
 
 def draw(session: Session) -> Map:
-    """Draw the map of a session.
-
-    Parameters
-    ----------
-    session : Session
-    """
+    """Draw the map of a session."""
     flat, axes = principal_plane(session.pool.features)
     points, middle = _fitted(flat)
     met = {k for answer in session.answers for k in answer.candidates}

@@ -77,14 +77,9 @@ Step = Annotated[int, Field(description="The step of the screen that the person 
 
 
 class Assistant:
-    """The tools and the resource, over what the web application shares.
+    """The tools and the resource, over the state of an application of `create_app`.
 
-    Parameters
-    ----------
-    state : State
-        That of an application of `create_app`.
-    owner : str, optional
-        Who calls; when not given, whom each request comes from.
+    Without an owner, who calls is whom each request comes from.
     """
 
     def __init__(self, state: State, owner: str | None = None) -> None:
@@ -261,10 +256,6 @@ class HttpServer:
     """The server over streamable HTTP, once `run` is entered.
 
     Several processes share no connections: there, clients of earlier protocols get no forms.
-
-    Parameters
-    ----------
-    state : State
     """
 
     def __init__(self, state: State) -> None:

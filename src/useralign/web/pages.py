@@ -118,10 +118,7 @@ def ask(
 def _obtain(state: Any, owner: str, pool_request: PoolRequest) -> tuple[str | None, dict[str, Any]]:
     """Return the id of the pool if it is there, else None; and the request to make one.
 
-    Raises
-    ------
-    OptionError, ModelUnavailableError
-        If no model can make the answers.
+    Raises `OptionError` or `ModelUnavailableError` if no model can make the answers.
     """
     ready = find_pool(pool_request)
     if ready is not None:
@@ -304,18 +301,9 @@ def show_start(
     *,
     helpless: bool = False,
 ) -> Response:
-    """Return the start page.
+    """Return the start page, with what went wrong, if anything, and with what was typed.
 
-    Parameters
-    ----------
-    request : Request
-    owner : str
-    trouble : str
-        What went wrong, if anything.
-    question, listed : str
-        What was typed: it is still there.
-    helpless : bool
-        Whether no model can answer the question: then the page says what can be done instead.
+    `helpless` is whether no model can answer: then the page says what can be done instead.
     """
     store, live = request.app.state.store, request.app.state.live
     waiting = [session for session in live.all(owner, 20) if not session.finished]

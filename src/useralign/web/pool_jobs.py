@@ -67,13 +67,7 @@ OVER = ("stopped", "chosen", "budget", "limit", "indifferent")
 
 
 class JobRunner:
-    """Works on the pool jobs of a database.
-
-    Parameters
-    ----------
-    store : Store
-    settings : Settings
-    """
+    """Works on the pool jobs of a database."""
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
@@ -89,33 +83,16 @@ class JobRunner:
         self._closing = threading.Event()
 
     def start(self, owner: str, request: Mapping[str, Any], most: int | None = None) -> str:
-        """Begin to make a pool and return the job's id.
+        """Begin to make a pool and return the job's id; for the request see `PoolJob`.
 
-        Parameters
-        ----------
-        owner : str
-        request : mapping
-            See `PoolJob`.
-        most : int, optional
-            How many unfinished jobs the owner may have.
-
-        Raises
-        ------
-        ConflictError
-            If they have that many.
+        Raises `ConflictError` if the owner has `most` unfinished jobs already.
         """
         job_id = self._store.pool_jobs.add(owner, request, self._settings.now(), most)
         self._set_to_work(job_id)
         return job_id
 
     def get(self, job_id: str, owner: str) -> PoolJob:
-        """Return how far a job is; take it over if whoever was at work on it is gone.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none of that id, or it is somebody else's.
-        """
+        """Return how far a job is; take it over if whoever was at work on it is gone."""
         job = self._store.pool_jobs.get(job_id, owner)
         if job.is_open and self._take_over(job):
             self._set_to_work(job_id)
@@ -137,14 +114,8 @@ class JobRunner:
     def begin(self, job_id: str, owner: str) -> str:
         """Begin the session of a job over the candidates that are there; return its id.
 
-        There is one session for a job, whoever begins it, and however often.
-
-        Raises
-        ------
-        NotFoundError
-            If the job is gone, or somebody else's.
-        ConflictError
-            If there are too few candidates as yet.
+        There is one session for a job, whoever begins it, and however often. Raises `ConflictError`
+        if there are too few candidates as yet.
         """
         for _ in range(10):
             job = self._store.pool_jobs.get(job_id, owner)
@@ -170,12 +141,7 @@ class JobRunner:
         raise ConflictError("answers are arriving just now; try again")
 
     def arrivals(self, stored: StoredSession) -> Pool | None:
-        """Return a session's pool with what was made for it since; None if there is nothing new.
-
-        Parameters
-        ----------
-        stored : StoredSession
-        """
+        """Return a session's pool with what was made for it since; None if there is nothing new."""
         job_id = stored.page.get("making")
         if job_id is None:
             return None
@@ -221,12 +187,8 @@ class JobRunner:
     def grow(self, stored: StoredSession) -> str:
         """Begin to make candidates like those that the person liked; return the job's id.
 
-        One job for a session at a time: while one is at work, its id is returned.
-
-        Raises
-        ------
-        ConflictError
-            If no model can do that, or the owner has too many unfinished jobs.
+        One job for a session at a time: while one is at work, its id is returned. Raises
+        `ConflictError` if no model can do that, or the owner has too many unfinished jobs.
         """
         present = stored.page.get("making")
         job = self._store.pool_jobs.find(present) if present else None
@@ -249,10 +211,7 @@ class JobRunner:
     def close(self, seconds: float = 2.0) -> None:
         """Stop what is at work; it goes on in another process, or after a restart.
 
-        Parameters
-        ----------
-        seconds : float
-            How long to wait for it: a model is not stopped in the middle of a word.
+        It is waited for a moment: a model is not stopped in the middle of a word.
         """
         self._closing.set()
         until = time.monotonic() + seconds
@@ -262,10 +221,7 @@ class JobRunner:
     def write(self, job_id: str, **values: Any) -> None:
         """Note how far a job is, and that someone is at work on it.
 
-        Raises
-        ------
-        _StoppedError
-            If it was cancelled or deleted, or this process ends.
+        Raises `_StoppedError` if it was cancelled or deleted, or this process ends.
         """
         if self._closing.is_set() or not self._store.pool_jobs.write(job_id, values):
             raise _StoppedError

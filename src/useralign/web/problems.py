@@ -73,13 +73,7 @@ def install(app: FastAPI) -> None:
 
 
 def respond(request: Request, error: Exception) -> Response:
-    """Return the answer to an error: a problem document for the API, a page elsewhere.
-
-    Parameters
-    ----------
-    request : Request
-    error : Exception
-    """
+    """Return the answer to an error: a problem document for the API, a page elsewhere."""
     status, detail, headers = describe(error)
     if isinstance(error, UseralignError):
         detail = _sentence(for_visitors(error, request.app.state.settings))

@@ -36,21 +36,10 @@ _UNTIL = 300.0  # seconds after which a simulation is given up
 
 
 def start(app: FastAPI, make: Callable[[], Study], people: int) -> Study:
-    """Send simulated people to a study from now on, and return it.
+    """Send at most so many simulated people to a study from now on, and return it.
 
-    Parameters
-    ----------
-    app : FastAPI
-        The application, whose twin serves them.
-    make : callable
-        Returns the simulated twin of a study, begun anew; called when no simulation is under way.
-    people : int
-        How many are to finish, at most `MOST` and what the study wants.
-
-    Raises
-    ------
-    ConflictError
-        If a simulation is under way.
+    `make` returns the simulated twin of a study, begun anew. It is called when no simulation is
+    under way; while one is, `ConflictError` is raised.
     """
     if not _RUNNING.acquire(blocking=False):
         raise ConflictError("a simulation is under way; wait until it is done")

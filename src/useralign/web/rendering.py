@@ -56,13 +56,7 @@ def environment() -> Environment:
 
 @cache
 def static(name: str) -> str:
-    """Return the address of a static file; it changes with the content, so it is cached for good.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the folder `static`.
-    """
+    """Return the address of a static file; it changes with the content, and is cached for good."""
     content = (STATIC / name).read_bytes()
     return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
 
@@ -70,14 +64,7 @@ def static(name: str) -> str:
 def page(request: Request, template: str, *, status_code: int = 200, **values: Any) -> HTMLResponse:
     """Return a page, and give a stranger their cookie.
 
-    Parameters
-    ----------
-    request : Request
-    template : str
-        Its name in the folder `templates`.
-    status_code : int
-    **values
-        For the template. `who` (the visitor) and `form_token` are there already.
+    To the values for the template are added `who` (the visitor), `form_token` and `path`.
     """
     who = visitor(request)
     values = {"who": who, "form_token": who.form_token, "path": request.url.path} | values
@@ -109,13 +96,7 @@ def _reader() -> MarkdownIt:
 
 @lru_cache(maxsize=512)
 def answer_html(text: str) -> Markup:
-    """Return an answer as HTML.
-
-    Parameters
-    ----------
-    text : str
-        Whatever a model or a user wrote.
-    """
+    """Return an answer, whatever a model or a user wrote, as HTML."""
     excerpt, cut = _cut(neutral(text))
     html = nh3.clean(_rendered(excerpt), tags=TAGS, attributes={}, link_rel=None)
     note = (

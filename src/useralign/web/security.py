@@ -33,13 +33,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
 def policy(frame_ancestors: str = "'none'") -> str:
-    """Return the content security policy: nothing inline, nothing from elsewhere.
-
-    Parameters
-    ----------
-    frame_ancestors : str
-        Which sites may show the page in a frame.
-    """
+    """Return the content security policy: nothing inline, nothing from elsewhere."""
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
         "connect-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -85,17 +79,10 @@ class BrokenReplyError(Exception):
 
 
 class Guard:
-    """The middleware.
+    """The middleware; `respond` returns the response to a request that raised an error.
 
     A handler that sets one of these headers itself keeps what it set; so a page that a crowd
     service shows in a frame answers with its own `content-security-policy`.
-
-    Parameters
-    ----------
-    app : ASGI application
-    settings : Settings
-    respond : callable
-        Returns the response to a request that raised an error.
     """
 
     def __init__(

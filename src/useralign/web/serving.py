@@ -48,52 +48,23 @@ _HOW: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Serving:
-    """What to serve, and where.
-
-    Parameters
-    ----------
-    host : str
-    port : int
-        0 takes one that is free.
-    database : str, optional
-        The store's address.
-    secret : str, optional
-    workers : int
-        How many processes.
-    behind_proxy : bool
-        Believe what a proxy says about the scheme and the host.
-    hosts : tuple of str
-        Names under which the server may be addressed.
-    making : bool, optional
-        Whether visitors may have a model make answers.
-    upstream : str, optional
-        The model behind `/v1`.
-    origins : tuple of str
-        Other sites whose pages may hold sessions.
-    signing : str
-        What tokens are signed with where there is no secret.
-    """
+    """What to serve, and where."""
 
     host: str = "127.0.0.1"
-    port: int = 8000
-    database: str | None = field(default=None, repr=False)
+    port: int = 8000  # 0 takes one that is free
+    database: str | None = field(default=None, repr=False)  # the store's address
     secret: str | None = field(default=None, repr=False)
-    workers: int = 1
-    behind_proxy: bool = False
-    hosts: tuple[str, ...] = ()
-    making: bool | None = None
-    upstream: str | None = None
-    origins: tuple[str, ...] = ()
+    workers: int = 1  # how many processes
+    behind_proxy: bool = False  # believe what a proxy says about the scheme and the host
+    hosts: tuple[str, ...] = ()  # names under which the server may be addressed
+    making: bool | None = None  # whether visitors may have a model make answers
+    upstream: str | None = None  # the model behind `/v1`
+    origins: tuple[str, ...] = ()  # other sites whose pages may hold sessions
+    # what tokens are signed with where there is no secret
     signing: str = field(default_factory=secrets.token_urlsafe, repr=False, compare=False)
 
     def settings(self) -> Settings:
-        """Return the application's settings.
-
-        Raises
-        ------
-        OptionError
-            If it would listen beyond this machine without a secret.
-        """
+        """Return the settings; `OptionError` if it would listen beyond here without a secret."""
         # Behind a proxy, and under another name, strangers come in by the loopback interface.
         names = sorted(set(self.hosts) - LOCAL_NAMES)
         loopback = is_loopback(self.host) and not self.behind_proxy and not names
@@ -118,14 +89,7 @@ class Serving:
 
 
 def serve(serving: Serving, ready: Callable[[str], None]) -> None:
-    """Serve until stopped by Ctrl-C or a signal.
-
-    Parameters
-    ----------
-    serving : Serving
-    ready : callable
-        Called with the address once requests are answered.
-    """
+    """Serve until stopped by Ctrl-C or a signal; `ready` gets the address once it answers."""
     settings = serving.settings()
     listening = _socket(serving.host, serving.port)
     address = _address(serving.host, listening.getsockname()[1])

@@ -24,15 +24,7 @@ _UNLIMITED = math.inf  # all simulated people come from one network address
 
 @contextmanager
 def serving(database: str, workers: int = 1) -> Iterator[str]:
-    """Run servers on this machine, and yield their address.
-
-    Parameters
-    ----------
-    database : str
-        The address of a database, which must exist by now.
-    workers : int
-        How many processes.
-    """
+    """Run servers on this machine over a database that exists by now, and yield their address."""
     with socket.create_server(("127.0.0.1", 0), backlog=2048) as listening:
         command = [sys.executable, "-m", __name__, database, str(listening.fileno())]
         started = [

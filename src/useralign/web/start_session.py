@@ -24,16 +24,10 @@ def settings_for(
 ) -> dict[str, Any]:
     """Return the settings of a session, as `Interactions.create` takes them.
 
-    Parameters
-    ----------
-    store : Store
-    pool : Pool
-    owner : str
-    options : mapping
-        Plain data: arguments of `Session`, the method's own under `"options"`; `"rank"`, to put
-        all that are shown in order; `"fresh"`, to start from nothing; `"phone"`, for a small
-        screen. With the method `few` what is not given, or None, is as the preset has it. What is
-        known of the person is looked up now, so that what they allow now counts.
+    The options are plain data: arguments of `Session`, the method's own under `"options"`;
+    `"rank"`, to put all that are shown in order; `"fresh"`, to start from nothing; `"phone"`, for a
+    small screen. With the method `few` what is not given, or None, is as the preset has it. What is
+    known of the person is looked up now, so that what they allow now counts.
     """
     settings = {key: value for key, value in options.items() if key not in _PAGE}
     own = {key: value for key, value in options.get("options", {}).items() if key != "prior"}
@@ -81,16 +75,10 @@ def options_of(stored: StoredSession) -> dict[str, Any]:
 
 
 def options_for(stored: StoredSession, pool: Pool) -> dict[str, Any]:
-    """Return the options of a session's method that are others when its pool has grown.
+    """Return the options of a session's method that are others over a larger pool.
 
     The preset's count of the best depends on how many there are; and what others like says nothing
     of candidates that they never saw.
-
-    Parameters
-    ----------
-    stored : StoredSession
-    pool : Pool
-        The larger one.
     """
     session = stored.session
     options: dict[str, Any] = {}

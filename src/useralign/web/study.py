@@ -131,10 +131,7 @@ def consent(request: Request, flow: Flow, slug: str, fields: Fields) -> Response
 def _take_newcomer(request: Request, study: Study) -> None:
     """Count a new participant whom nothing proves to be somebody else than the last one.
 
-    Raises
-    ------
-    HTTPException
-        429, if one more from the same network address would be too many.
+    Raises 429 if one more from the same network address would be too many.
     """
     limits, design = request.app.state.limits, study.design
     where = limits.visitor(request)

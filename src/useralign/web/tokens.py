@@ -18,24 +18,12 @@ SHORTEST, USUAL, LONGEST = 30, 900, 3600  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a token says.
+    """What a token says."""
 
-    Parameters
-    ----------
-    owner : str
-        What the database knows the person by.
-    issuer : str
-        Who made the token: the owner of a key.
-    pool : str or None
-        The only pool that it is for; None: the issuer's pools, and lists of texts.
-    expires : float
-        Seconds since 1970.
-    """
-
-    owner: str
-    issuer: str
-    pool: str | None
-    expires: float
+    owner: str  # what the database knows the person by
+    issuer: str  # who made the token: the owner of a key
+    pool: str | None  # the only pool that it is for; None: the issuer's pools, and lists of texts
+    expires: float  # seconds since 1970
 
 
 def sign(grant: Grant, secret: str) -> str:

@@ -49,20 +49,11 @@ _turns = threading.Semaphore(2)  # uploads that are decoded side by side: pictur
 
 @dataclass
 class OwnAnswers:
-    """The answers that somebody brought, as read so far.
+    """The answers that somebody brought, as read so far."""
 
-    Parameters
-    ----------
-    listed : str
-        The texts as a list to show again, one per line where it came from files.
-    texts : list of str
-    pictures : list of (str, bytes)
-        Names and contents.
-    """
-
-    listed: str = ""
+    listed: str = ""  # the texts as a list to show again, one per line where it came from files
     texts: list[str] = field(default_factory=list)
-    pictures: list[tuple[str, bytes]] = field(default_factory=list)
+    pictures: list[tuple[str, bytes]] = field(default_factory=list)  # names and contents
 
     def __bool__(self) -> bool:
         return bool(self.listed.strip() or self.texts or self.pictures)
@@ -76,13 +67,7 @@ class OwnAnswers:
         self.texts += [" ".join(item.split()) for item in items]
 
     def add_file(self, file: UploadFile) -> None:
-        """Take in a file.
-
-        Raises
-        ------
-        InputError
-            If it is neither a picture nor a list that can be read.
-        """
+        """Take in a file; `InputError` if it is neither a picture nor a readable list."""
         name = PurePosixPath((file.filename or "").replace("\\", "/")).name[:100]
         if (file.size or 0) > media.LARGEST_FILE:
             raise InputError(
@@ -106,17 +91,8 @@ class OwnAnswers:
     def store(self, pools: Pools, question: str, owner: str) -> str:
         """Store the pool of these answers and return its id; what is there twice counts once.
 
-        Parameters
-        ----------
-        pools : Pools
-        question : str
-            May be empty.
-        owner : str
-
-        Raises
-        ------
-        InputError
-            If there are too few or too many, or a text is too long.
+        The question may be empty. Raises `InputError` if there are too few or too many answers, or
+        a text is too long.
         """
         if self.pictures and self.texts:
             raise OptionError(
@@ -151,13 +127,7 @@ async def files(request: Request) -> list[UploadFile]:
 
 
 def read(pasted: str, files: Sequence[UploadFile]) -> tuple[OwnAnswers, str]:
-    """Return what was brought, and what went wrong with it, if anything.
-
-    Parameters
-    ----------
-    pasted : str
-    files : sequence of UploadFile
-    """
+    """Return what was brought, and what went wrong with it, if anything."""
     own = OwnAnswers()
     own.add_list(pasted)
     try:
@@ -187,13 +157,7 @@ def _texts_in(content: bytes, name: str, suffix: str) -> list[str]:
 
 
 def _write_pictures(pictures: Sequence[tuple[str, bytes]], folder: Path) -> None:
-    """Write pictures anew, with what their names say of them; one that is there twice once.
-
-    Raises
-    ------
-    InputError
-        If one is no picture, or too large, or there is only one.
-    """
+    """Write pictures anew, with what their names say of them; one that is there twice once."""
     written: set[str] = set()
     for number, (name, content) in enumerate(pictures, 1):
         picture = media.encode(content, name)
@@ -207,13 +171,10 @@ def _write_pictures(pictures: Sequence[tuple[str, bytes]], folder: Path) -> None
 
 
 def colours(paths: Sequence[str | Path]) -> NDArray[np.float64]:
-    """Return what can be told of pictures without a model: where which colours are, and edges.
+    """Return what can be told of pictures without a model, shape (n, 124).
 
-    Returns
-    -------
-    ndarray, shape (n, 124)
-        Brightness and two differences of colours on a grid of 6 by 6, and how much of each edge
-        direction there is on one of 2 by 2.
+    Brightness and two differences of colours on a grid of 6 by 6, and how much of each edge
+    direction there is on one of 2 by 2.
     """
     return np.array([_colours(path) for path in paths])
 

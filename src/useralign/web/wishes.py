@@ -36,15 +36,8 @@ def judge_for(request: Request, key: str, *, may_ask: bool) -> Generator | None:
     """Return a model to judge a wish with, or None: then words do.
 
     One on this machine would take longer than a person waits. A question to a model counts as one
-    of those that somebody may put in an hour.
-
-    Parameters
-    ----------
-    request : Request
-    key : str
-        Whom it counts for.
-    may_ask : bool
-        Whether they may ask a model at the server's expense.
+    of those that `key` may put in an hour; `may_ask` is whether they may ask at the server's
+    expense.
     """
     if not may_ask:
         return None

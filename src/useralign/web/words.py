@@ -33,15 +33,7 @@ KNOWN = {
 
 
 def origin(screen: Screen, session: Session, known: str) -> str:
-    """Return whose earlier answers a session began with, and at its end what that saved.
-
-    Parameters
-    ----------
-    screen : Screen
-    session : Session
-    known : str
-        A key of `KNOWN`, or nothing.
-    """
+    """Return whose earlier answers a session began with, and at its end what that saved."""
     start = KNOWN.get(known, "")
     saved = saved_screens(session) if start and screen.finished == "confident" else 0
     if not saved:
