@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Request, Response
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, StreamingResponse
+from starlette.responses import PlainTextResponse, RedirectResponse, StreamingResponse
 
 from useralign.store import digest
 from useralign.store.studies import reading
@@ -24,7 +24,7 @@ from useralign.study.forget import forget as forget_participant
 from useralign.study.forget import still_held
 from useralign.web import charts, rehearsal
 from useralign.web.identity import check_form_token, form_token
-from useralign.web.rendering import environment
+from useralign.web.rendering import render
 from useralign.web.security import SAFE_METHODS
 from useralign.web.study import Flow, show_view
 
@@ -265,8 +265,7 @@ def _page(
         "form_token": form_token(held),
         "logged_in": _is_in(request),
     }
-    text = environment().get_template(template).render(common | values)
-    return HTMLResponse(text, status_code)
+    return render(template, common | values, status_code)
 
 
 def _is_secret(settings: Settings, text: str) -> bool:

@@ -10,6 +10,7 @@ history is a page that it may load again, so that reloading and going back ask n
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Request, Response
@@ -24,7 +25,6 @@ from useralign.web import map as maps
 from useralign.web.identity import CurrentVisitor
 from useralign.web.limits import in_turn
 from useralign.web.rendering import page, to
-from useralign.web.wishes import judge_for, proposals
 
 if TYPE_CHECKING:
     from useralign.session import Session
@@ -73,13 +73,10 @@ def answer(
     state.limits.answers.take(who.owner)
     stored: StoredSession = state.live.open(session_id, who.owner)
     is_current, places = stored.screen.step == step, place or []
+    may_ask = state.settings.visitors_may_make
+    judge = partial(form_answers.judge_for, request, who.owner, may_ask=may_ask)
     try:
-        parsed = form_answers.parse(
-            response,
-            text,
-            places,
-            lambda: judge_for(request, who.owner, may_ask=state.settings.visitors_may_make),
-        )
+        parsed = form_answers.parse(response, text, places, judge)
         stored.answer(step, parsed, milliseconds=form_answers.milliseconds(milliseconds))
         if is_current:  # nobody looks at the next screen yet, so it may still change
             state.pool_jobs.join(stored)
@@ -162,7 +159,8 @@ def _show(
     screen, session = stored.screen, stored.session
     values: dict[str, Any] = {"screen": screen, "session": session, "note": note}
     values["known"] = words.origin(screen, session, stored.page.get("known", ""))
-    values |= {"wishes": session.wishes, "chips": proposals(session), "takes": session.takes}
+    values |= {"wishes": session.wishes, "takes": session.takes}
+    values["chips"] = form_answers.proposals(session)
     if screen.finished is not None:
         return page(request, "result.html", **values, **_ending(request, stored))
     count = len(screen.candidates)

@@ -1,20 +1,27 @@
-"""From what a form or a request holds to a response that the store records."""
+"""From what a form or a request holds to a response that the store records; and its wishes."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from useralign.errors import AnswerError
+from starlette.exceptions import HTTPException
+
+from useralign.errors import AnswerError, UseralignError
 from useralign.store import UserResponse
+from useralign.wishes import chips
 from useralign.wishes.judge import tidy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from starlette.requests import Request
+
     from useralign.models import Generator
     from useralign.session import Session
+    from useralign.wishes import Chip
 
+MOST_WISHES = 12  # that are proposed
 LONGEST_REMARK = 1000
 LONGEST_TIME = 24 * 3600 * 1000
 
@@ -67,6 +74,39 @@ def wish(kind: str, text: str, model: Callable[[], Generator | None]) -> UserRes
     """Return a wish, or that one is taken back; `model` returns a model that judges it, or None."""
     line = tidy(text)
     return UserResponse(kind, text=line, model=model() if kind == "wish" else None)
+
+
+def proposals(session: Session) -> list[Chip]:
+    """Return wishes to propose: those of the pool that would change something now."""
+    if "wish" not in session.takes:
+        return []
+    own = {wish.text.casefold() for wish in session.wishes}
+    return [
+        chip
+        for chip in chips(session.pool, MOST_WISHES)
+        if chip.text.casefold() not in own
+        and not session.hidden.issuperset(chip.hidden | chip.favoured)
+    ]
+
+
+def judge_for(request: Request, key: str, *, may_ask: bool) -> Generator | None:
+    """Return a model to judge a wish with, or None: then words do.
+
+    One on this machine would take longer than a person waits. A question to a model counts as one
+    of those that `key` may put in an hour; `may_ask` is whether they may ask at the server's
+    expense.
+    """
+    if not may_ask:
+        return None
+    state = request.app.state
+    try:
+        model: Generator = state.settings.generator(None)
+        if model.name == "local":
+            return None
+        state.limits.asks.take(key)
+    except (UseralignError, HTTPException):
+        return None
+    return model
 
 
 def milliseconds(field: str) -> int | None:

@@ -23,6 +23,8 @@ from useralign import __version__
 from useralign.web.identity import FIELD, set_cookie, visitor
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -61,6 +63,11 @@ def static(name: str) -> str:
     return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
 
 
+def render(template: str, values: Mapping[str, Any], status_code: int = 200) -> HTMLResponse:
+    """Return a template, by its name in the folder `templates`, as a reply."""
+    return HTMLResponse(environment().get_template(template).render(values), status_code)
+
+
 def page(request: Request, template: str, *, status_code: int = 200, **values: Any) -> HTMLResponse:
     """Return a page, and give a stranger their cookie.
 
@@ -68,8 +75,7 @@ def page(request: Request, template: str, *, status_code: int = 200, **values: A
     """
     who = visitor(request)
     values = {"who": who, "form_token": who.form_token, "path": request.url.path} | values
-    response = HTMLResponse(environment().get_template(template).render(values), status_code)
-    return keep_visitor(request, response)
+    return keep_visitor(request, render(template, values, status_code))
 
 
 def to(request: Request, address: str) -> Response:

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Form, Request, Response
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.responses import RedirectResponse
 
 from useralign.errors import ConflictError, InputError, UseralignError
 from useralign.store import digest
@@ -30,7 +30,7 @@ from useralign.study.wording import choose_language
 from useralign.web import form_answers
 from useralign.web.identity import set_cookie, visitor
 from useralign.web.problems import describe
-from useralign.web.rendering import environment
+from useralign.web.rendering import render
 from useralign.web.security import policy
 
 if TYPE_CHECKING:
@@ -305,8 +305,7 @@ def _page(
         "local": lambda text: in_language(text, language),
         "evaluated": any(entry.checkpoints for entry in design.domains),
     }
-    text = environment().get_template(template).render({**common, **values})
-    return _in_frame(HTMLResponse(text, status), study)
+    return _in_frame(render(template, {**common, **values}, status), study)
 
 
 def _in_frame(response: Response, study: Study | None) -> Response:
@@ -335,5 +334,6 @@ def _problem(request: Request, error: Exception, study: Study | None = None) -> 
     if study is not None:
         contact = in_language(study.design.contact, _language(request, study, ""))
     values = {"path": request.url.path, "status": status, "detail": detail, "contact": contact}
-    text = environment().get_template("study/problem.html").render(values)
-    return _in_frame(HTMLResponse(text, status, headers), study)
+    response = render("study/problem.html", values, status)
+    response.headers.update(headers)
+    return _in_frame(response, study)

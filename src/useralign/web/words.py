@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from useralign.answers import losers_to
 from useralign.memory import saved_screens
 
 if TYPE_CHECKING:
@@ -49,18 +48,6 @@ def progress(screen: Screen, session: Session) -> str:
     return f"{screen.cost + 1} of {about}{last}"
 
 
-def sure(probability: float, top: int, which: str = "the favourite") -> str:
-    """Return how likely the favourite is among the best few, as a sentence."""
-    percent = min(99, int(100 * probability))
-    what = "the best for you" if top == 1 else f"among your best {top}"
-    return f"We are {percent}% sure that {which} is {what}."
-
-
-def gap(bound: float, scale: float) -> int:
-    """Return a bound in per cent of the scale, rounded up: a promise must hold."""
-    return max(0, min(100, -int(-100.0 * bound // scale))) if bound > 1e-9 * scale else 0
-
-
 def ending(screen: Screen, session: Session) -> str:
     """Return why a session is over and what is certain, as a sentence."""
     if screen.finished == "indifferent":
@@ -81,24 +68,19 @@ def ending(screen: Screen, session: Session) -> str:
 
 
 def _certainty(screen: Screen, session: Session) -> str:
-    if not _tells(screen, session):
-        return ""
+    if not screen.cost and getattr(session.method, "prior", None) is None:
+        return ""  # nothing was answered, now or in earlier sessions
     if screen.sure is not None:
-        return sure(*screen.sure, "this")
-    share = gap(screen.bound, session.method.norm_bound)
-    return f"Another answer could suit you better, by at most {share}% of the scale." * bool(share)
-
-
-def _tells(screen: Screen, session: Session) -> bool:
-    """Return whether anything is known: something was answered, now or in earlier sessions."""
-    return screen.cost > 0 or getattr(session.method, "prior", None) is not None
+        probability, top = screen.sure
+        what = "the best for you" if top == 1 else f"among your best {top}"
+        return f"We are {min(99, int(100 * probability))}% sure that this is {what}."
+    scale = session.method.norm_bound
+    if not screen.bound > 1e-9 * scale:
+        return ""
+    share = min(100, -int(-100.0 * screen.bound // scale))  # rounded up: a promise must hold
+    return f"Another answer could suit you better, by at most {share}% of the scale."
 
 
 def counted(count: int, thing: str) -> str:
     """Return a number of things, as words: 1 screen, 2 screens."""
     return f"{count} {thing}{'s' * (count != 1)}"
-
-
-def beaten(session: Session, most: int = 5) -> list[int]:
-    """Return the indices of the answers that the best was preferred to, the latest first."""
-    return losers_to(session.best.index, session.answers)[:most]

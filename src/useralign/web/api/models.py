@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
+from useralign.answers import losers_to
 from useralign.reasons import why
 from useralign.store import FEW
 from useralign.web import tokens, words
-from useralign.web.wishes import proposals
+from useralign.web.form_answers import proposals
 
 if TYPE_CHECKING:
     from useralign.pool import Candidate, Pool
@@ -464,7 +465,7 @@ def result_out(screen: Screen, session: Session) -> ResultOut:
         cost=screen.cost,
         bound=finite(screen.bound),
         viable=[candidate.label for candidate in session.viable],
-        preferred_to=[label[k] for k in words.beaten(session, most=len(label))],
+        preferred_to=[label[k] for k in losers_to(session.best.index, session.answers)],
         scores=[finite(float(score)) for score in session.scores],
         transcript=[
             Told(

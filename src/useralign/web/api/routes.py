@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -35,7 +36,6 @@ from useralign.web.api.models import (
 )
 from useralign.web.identity import Caller, Granted, Person, person_owner
 from useralign.web.limits import in_turn
-from useralign.web.wishes import judge_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -221,7 +221,8 @@ def answer(
     state.limits.answers.take(f"{caller} {session_id}")
     stored: StoredSession = state.live.open(session_id, caller)
     may_ask = state.settings.visitors_may_make or grant is None
-    response = _response_in(body, stored, lambda: judge_for(request, caller, may_ask=may_ask))
+    judge = partial(form_answers.judge_for, request, caller, may_ask=may_ask)
+    response = _response_in(body, stored, judge)
     screen = stored.answer(body.step, response, milliseconds=body.milliseconds)
     return comparison_out(screen, stored.session)
 
