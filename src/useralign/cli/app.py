@@ -43,13 +43,13 @@ def build(*, whole: bool = True) -> typer.Typer:
 
 
 def _add_rest(app: typer.Typer) -> None:
-    from useralign.cli import bench, doctor, mcp, memory, models, pool, reproduce, serve, study
+    from useralign.cli import bench, doctor, memory, models, pool, reproduce, serve, study
 
     app.add_typer(pool.app, name="pool")
     app.add_typer(models.app, name="models")
     app.add_typer(memory.app, name="memory")
     app.add_typer(serve.app, name="serve")
-    app.command()(mcp.mcp)
+    app.command()(serve.mcp)
     app.add_typer(study.app, name="study")
     app.command()(reproduce.reproduce)
     app.add_typer(bench.app, name="bench")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from useralign.answers import losers_to
-from useralign.cli import keys, memory, screens, transcript
+from useralign.cli import keys, memory, screens
 from useralign.cli.get_pool import get_pool
 from useralign.cli.growing import Grower
 from useralign.cli.interview import Interview
@@ -22,7 +22,7 @@ from useralign.methods import method_for
 from useralign.presets import SCREENS, few
 from useralign.reasons import why
 from useralign.session import Session, check_options
-from useralign.users import Consistent, LikenessUser, RankedPersona
+from useralign.users import Consistent, LikenessUser, RankedPersona, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from useralign.answers import Answer
     from useralign.domains import Question
     from useralign.methods import Method
     from useralign.pool import Pool
@@ -126,7 +127,11 @@ class Conversation:
         return question, options.start(pool, informed)
 
     def simulate(self, session: Session, question: Question | None, persona: str | None) -> None:
-        """Let a simulated person answer, and print the transcript and the result."""
+        """Let a simulated person answer, and print the transcript and the result.
+
+        The transcript has the best first and the rest dim. The session is saved before an answer is
+        printed, because what reads the transcript may go away.
+        """
         user, name = _simulated_user(session, question, persona, grow=self.grow)
         console = screens.console(quiet=self.as_json)
 
@@ -136,7 +141,16 @@ class Conversation:
 
         keep()
         with self._growing(session, console, aside=False) as between:
-            transcript.run(session, console, user, name, rank=self.rank, between=between, keep=keep)
+            console.print(screens.clean(session.pool.question), style="bold")
+            console.print(f"Answering: {screens.clean(name)}\n", style="dim")
+            for answer in simulate(session, user, rank=self.rank):
+                keep()
+                order = answer.order or sorted(answer.candidates, key=lambda k: k != answer.winner)
+                for position, index in enumerate(order):
+                    candidate = session.pool[index]
+                    screens.print_line(console, session.cost, position, candidate, rank=self.rank)
+                between()
+            console.print()
         keep()
         self.print_result(session, f"simulated: {name}", self.file)
 
@@ -226,7 +240,7 @@ def outcome(session: Session) -> dict[str, Any]:
         "stop_reason": session.stop_reason,
         "viable": [candidate.label for candidate in session.viable],
         "preferred_to": [str(session.pool[k]) for k in losers_to(best.index, session.answers)],
-        "transcript": transcript.plain(session),
+        "transcript": [_entry(session, answer) for answer in session.answers],
         "cost": screens.spending(session),
         "usage": session.pool.meta.get("usage"),
         "method": session.method.name,
@@ -238,3 +252,17 @@ def outcome(session: Session) -> dict[str, Any]:
         "words_read": read,
         "words": words,
     }
+
+
+def _entry(session: Session, answer: Answer) -> dict[str, Any]:
+    """Return an answer as plain data, candidates by their labels."""
+    if not answer.candidates:  # said in words
+        return {"kind": answer.kind, "text": answer.text}
+    labels = [session.pool[k].label for k in answer.candidates]
+    entry: dict[str, Any] = {"kind": answer.kind, "first": labels[0], "second": labels[1]}
+    if answer.others:
+        entry["shown"] = labels
+    if answer.kind == "ranking":
+        entry["order"] = [session.pool[k].label for k in answer.order]
+    entry["winner"] = None if answer.winner is None else session.pool[answer.winner].label
+    return entry

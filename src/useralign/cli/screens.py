@@ -190,6 +190,19 @@ def ordered(session: Session) -> RenderableType:
     return table
 
 
+def print_line(
+    console: Console, number: int, position: int, candidate: Candidate, *, rank: bool
+) -> None:
+    """Print a line of a transcript, dim unless it is the first of its screen."""
+    sign = str(position + 1) if rank else "-" if position else "+"
+    console.print(
+        f"{'' if position else number:>2} {sign} {clean(str(candidate), 110)}",
+        style="dim" if position else "",
+        no_wrap=True,
+        overflow="ellipsis",
+    )
+
+
 def progress(session: Session) -> str:
     """Return what is still open, and how far off the favourite can be."""
     if not session.cost:

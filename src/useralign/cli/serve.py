@@ -1,4 +1,4 @@
-"""`useralign serve`: the web application, and the keys of its API."""
+"""`useralign serve` and `useralign mcp`: the web application, the keys of its API, assistants."""
 
 from __future__ import annotations
 
@@ -134,6 +134,29 @@ def remove_key(
     removed = _store(database).keys.remove(name)
     text = f"{name} was removed" if removed else f"there is no key {name!r}"
     emit(as_json, {"name": name, "removed": removed}, text)
+
+
+def mcp(database: Database = None) -> None:
+    """Serve an assistant on this machine: an MCP server on standard input and output.
+
+    Name this command in the assistant's configuration. For assistants elsewhere, `useralign serve`
+    has the same at /mcp.
+    """
+    from useralign.extras import require_extra
+
+    require_extra(["mcp", "fastapi", "sqlalchemy"], "the MCP server", "mcp")
+    from useralign.store import open_store
+    from useralign.web.app import create_app
+    from useralign.web.identity import LOCAL
+    from useralign.web.mcp import Assistant
+
+    store = open_store(database)
+    state = create_app(store).state
+    try:
+        Assistant(state, LOCAL).server().run()
+    finally:
+        state.pool_jobs.close()
+        store.close()
 
 
 def _store(database: str | None) -> Store:
