@@ -30,7 +30,7 @@ from useralign.cli.models import app
 from useralign.errors import FileFormatError, ModelUnavailableError, OptionError
 from useralign.models import available, generator_for, weights
 from useralign.models.local import Local, weights_file
-from useralign.models.progress import Lines
+from useralign.models.progress import Lines, PullProgress
 from useralign.models.weights import Hub, Weights
 from useralign.models.wheels import Part
 
@@ -107,7 +107,7 @@ def left_in(shelf: Path) -> list[str]:
     return sorted(path.name for path in shelf.iterdir() if not path.name.endswith(".lock"))
 
 
-class Reports:
+class Reports(PullProgress):
     def __init__(self) -> None:
         self.done: list[int] = []
         self.notes: list[str] = []

@@ -65,12 +65,8 @@ def chat_body(
 def chat_request(body: Mapping[str, Any], tokens: int = 512) -> TextRequest:
     """Read a chat completion as a request for one text; the inverse of `chat_body`.
 
-    Parameters
-    ----------
-    body : mapping
-        With `messages`; pictures and what else is in them is left out.
-    tokens : int
-        The most to write where it does not say.
+    Pictures and what else is in its messages is left out. `tokens` is the most to write where it
+    does not say.
     """
     turns = [(str(m.get("role")), content_text(m.get("content"))) for m in body["messages"]]
     system = "\n\n".join(text for role, text in turns if role in ("system", "developer"))

@@ -169,19 +169,8 @@ class OpenAI(Generator):
     async def relay(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Pass a chat completion on as it is, tried once, and return the reply as it is.
 
-        How many run at once is for whoever sends them to say.
-
-        Parameters
-        ----------
-        body : mapping
-            In OpenAI's format, without `stream`.
-
-        Raises
-        ------
-        UpstreamError
-            If the service refuses it.
-        ModelError
-            If it cannot be reached, or replies with something else.
+        How many run at once is for whoever sends them to say. Raises `UpstreamError` if the service
+        refuses it, and `ModelError` if it cannot be reached, or replies with something else.
         """
         return await self._service.relay(body)
 
@@ -307,36 +296,26 @@ class _Service:
 
     async def relay(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Make one call without a second try; see `OpenAI.relay`."""
-        import openai  # noqa: PLC0415
-
         known = {name: body[name] for name in ("model", "messages")}
         rest = {name: value for name, value in body.items() if name not in known}
-        try:
-            raw = await self._read_reply("chat", {**known, "extra_body": rest}, _TEXT_BYTES, 0)
-            return chat.parse_reply(raw, self.where)
-        except openai.APIStatusError as error:
-            names = ("content-type", "retry-after", "x-request-id")
-            headers = {name: error.response.headers.get(name, "") for name in names}
-            sent = {name: value for name, value in headers.items() if value}
-            trouble: ModelError = UpstreamError(
-                error.status_code, self._redact(error.response.text), sent
-            )
-        except openai.OpenAIError as error:
-            trouble = self._unreachable(error)
-        except TimeoutError:
-            trouble = self._too_slow()
-        except ConnectionError:
-            trouble = self._unavailable("broke off in the middle of its answer")
-        raise trouble  # here, as in `post`
+        whole = {**known, "extra_body": rest}
+        reply = await self._exchange("chat", whole, _TEXT_BYTES, as_it_is=True)
+        if isinstance(reply, Exception):  # raised here, as in `post`
+            raise reply.error if isinstance(reply, _BrokenOffError) else reply
+        return reply
 
     async def _exchange(
-        self, kind: str, body: dict[str, Any], limit: int
+        self, kind: str, body: dict[str, Any], limit: int, *, as_it_is: bool = False
     ) -> dict[str, Any] | Exception:
-        """Make one call; return the reply, or the error to raise."""
+        """Make one call; return the reply, or the error to raise.
+
+        As it is: tried once by the client, and a refusal is the service's own.
+        """
         import openai  # noqa: PLC0415 - takes a second, and is an extra
 
         try:
-            return chat.parse_reply(await self._read_reply(kind, body, limit), self.where)
+            raw = await self._read_reply(kind, body, limit, 0 if as_it_is else None)
+            return chat.parse_reply(raw, self.where)
         except chat.CutShortError as error:
             return _BrokenOffError(error)
         except TimeoutError:
@@ -344,7 +323,7 @@ class _Service:
         except ConnectionError:
             return _BrokenOffError(self._unavailable("broke off in the middle of its answer"))
         except openai.APIStatusError as error:
-            return self._refusal(error, body)
+            return self._as_it_is(error) if as_it_is else self._refusal(error, body)
         except openai.OpenAIError as error:
             return self._unreachable(error)
 
@@ -398,6 +377,11 @@ class _Service:
         cause = chat.shorten(self._redact(str(error.__cause__ or error)))
         message = f"cannot be reached ({cause}); is the address right?"
         return _with_tries(self._unavailable(message), _tries(error))
+
+    def _as_it_is(self, error: openai.APIStatusError) -> UpstreamError:
+        names = ("content-type", "retry-after", "x-request-id")
+        sent = {name: value for name in names if (value := error.response.headers.get(name))}
+        return UpstreamError(error.status_code, self._redact(error.response.text), sent)
 
     def _refusal(self, error: openai.APIStatusError, body: dict[str, Any]) -> Exception:
         status = error.status_code

