@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from useralign.cli.options import AsJson, Care, Embedder
+from useralign.cli.options import AsJson, Care, Embedder, Images
 
 # What the saved session has decided already, and what is of use only while it goes on.
 DECIDED = (
@@ -63,7 +63,7 @@ def ask(
     ] = False,
     size: Annotated[int | None, typer.Option(help="How many answers to make.")] = None,
     embedder: Embedder = None,
-    image: Annotated[bool, typer.Option("--image", help="Pictures instead of texts.")] = False,
+    image: Images = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Make new answers.")] = False,
     care: Care = None,
     grow: Annotated[

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from useralign.cli.options import AsJson, print_json
+from useralign.cli.options import AsJson, Jobs, OutFolder, print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -67,12 +67,8 @@ def compare(
         typer.Option(min=2, max=9, help="How many candidates a screen has; 2 if not given."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of everything that is random.")] = 0,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", help="How many processes; all cores if not given.")
-    ] = None,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The folder for everything; made if need be.")
-    ] = Path("bench-methods"),
+    jobs: Jobs = None,
+    out: OutFolder = Path("bench-methods"),
     as_json: AsJson = False,
 ) -> None:
     """Compare ways of choosing what to ask, with 20 questions each.

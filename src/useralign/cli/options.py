@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
 Embedder = Annotated[str | None, typer.Option(help="What turns answers into features.")]
+Model = Annotated[str | None, typer.Option(help="openai:gpt-4o, local:NAME, a .gguf.")]
+Images = Annotated[bool, typer.Option("--image", help="Pictures instead of texts.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", help="How many processes; all cores if not given.")
+]
+OutFolder = Annotated[
+    Path, typer.Option("--out", "-o", help="The folder for everything; made if need be.")
+]
 Care = Annotated[
     bool | None,
     typer.Option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from useralign.cli.options import AsJson, Care, Embedder, emit, print_json
+from useralign.cli.options import AsJson, Care, Embedder, Images, Model, emit, print_json
 
 if TYPE_CHECKING:
     from useralign.pool import Pool
@@ -20,12 +20,12 @@ Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write the pool to
 @app.command()
 def generate(
     question: Annotated[str, typer.Argument(help="What the answers are to.")],
-    model: Annotated[str | None, typer.Option(help="openai:gpt-4o, local:NAME, a .gguf.")] = None,
+    model: Model = None,
     size: Annotated[
         int | None, typer.Option(help="How many answers: 20 texts, 40 pictures.")
     ] = None,
     embedder: Embedder = None,
-    image: Annotated[bool, typer.Option("--image", help="Pictures instead of texts.")] = False,
+    image: Images = False,
     care: Care = None,
     out: Out = None,
     as_json: AsJson = False,
@@ -43,7 +43,7 @@ def dsp(
     path: Annotated[Path, typer.Argument(help="The public DSP file, a JSON list.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="A folder for the pools.")] = Path("dsp"),
     count: Annotated[int, typer.Option(help="How many questions to sample.", min=1)] = 100,
-    model: Annotated[str | None, typer.Option(help="openai:gpt-4o, local:NAME, a .gguf.")] = None,
+    model: Model = None,
     embedder: Embedder = None,
     seed: Annotated[int, typer.Option(help="For the sampling.")] = 0,
     as_json: AsJson = False,

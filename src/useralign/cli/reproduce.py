@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from useralign.cli.options import AsJson, Embedder, print_json
+from useralign.cli.options import AsJson, Embedder, Jobs, OutFolder, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,16 +26,12 @@ _WHAT = (
 
 def reproduce(
     what: Annotated[str, typer.Argument(help=_WHAT)] = "all",
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="The folder for everything; made if need be.")
-    ] = Path("reproduction"),
+    out: OutFolder = Path("reproduction"),
     engine: Annotated[str, typer.Option(help="Where to compute: local or dask.")] = "local",
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, tcp://...")
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", help="How many processes; all cores if not given.")
-    ] = None,
+    jobs: Jobs = None,
     seeds: Annotated[int, typer.Option(help="How many seeds; the paper has 5.")] = 5,
     users: Annotated[
         str, typer.Option(help="persona, or judge: a language model plays them.")

@@ -26,6 +26,7 @@ Database = Annotated[
     str | None,
     typer.Option(help="sqlite:////file.db or postgresql+psycopg://user@host/name."),
 ]
+StudyFile = Annotated[Path, typer.Argument(help="A study file.")]
 Slug = Annotated[str, typer.Argument(help="The study's slug.")]
 
 _PROLIFIC = "https://app.prolific.com/submissions/complete?cc=SIMULATED"
@@ -127,9 +128,7 @@ def init(
 
 
 @app.command()
-def check(
-    file: Annotated[Path, typer.Argument(help="A study file.")], as_json: AsJson = False
-) -> None:
+def check(file: StudyFile, as_json: AsJson = False) -> None:
     """Print everything that is wrong with a study file, or what it amounts to."""
     from useralign.study import read_design
 
@@ -158,7 +157,7 @@ def check(
 
 @app.command()
 def prepare(
-    file: Annotated[Path, typer.Argument(help="A study file.")],
+    file: StudyFile,
     yes: Annotated[bool, typer.Option("--yes", help="Make them without asking.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -219,11 +218,7 @@ def words(
 
 
 @app.command()
-def add(
-    file: Annotated[Path, typer.Argument(help="A study file.")],
-    database: Database = None,
-    as_json: AsJson = False,
-) -> None:
+def add(file: StudyFile, database: Database = None, as_json: AsJson = False) -> None:
     """Put a study into the database and open it; a study under way is not changed."""
     from rich.progress import Progress
 

@@ -24,7 +24,7 @@ from useralign.study.forget import forget as forget_participant
 from useralign.study.forget import still_held
 from useralign.web import charts, rehearsal
 from useralign.web.identity import check_form_token, form_token
-from useralign.web.rendering import render
+from useralign.web.rendering import as_file, render
 from useralign.web.security import SAFE_METHODS
 from useralign.web.study import Flow, show_view
 
@@ -148,7 +148,7 @@ def study(
 def codebook_file(_: Admin, flow: Flow, slug: str) -> Response:
     """Return the codebook of the exports."""
     text = export.codebook(flow.studies.get(slug), tuple(export.COLUMNS))
-    return PlainTextResponse(text, headers=_as_file(f"{slug}-codebook.md"))
+    return PlainTextResponse(text, headers=as_file(f"{slug}-codebook.md"))
 
 
 @router.get("/studies/{slug}/submissions/{name}")
@@ -159,7 +159,7 @@ def submissions_file(request: Request, _: Admin, flow: Flow, slug: str, name: st
         rows = submissions.list_submissions(request.app.state.store, about, platform)
         text = submissions.platform_files(platform, rows).get(name)
         if text is not None:
-            return PlainTextResponse(text, headers=_as_file(f"{slug}-{name}"))
+            return PlainTextResponse(text, headers=as_file(f"{slug}-{name}"))
     raise HTTPException(404, "There is no such file.")
 
 
@@ -172,7 +172,7 @@ def download(
     if dataset not in export.COLUMNS or form not in export.FORMATS:
         raise HTTPException(404, "There is no such export.")
     pieces = export.stream(request.app.state.store, about, dataset, form)
-    headers = _as_file(f"{slug}-{dataset}.{form}")
+    headers = as_file(f"{slug}-{dataset}.{form}")
     return StreamingResponse(pieces, media_type=export.FORMATS[form], headers=headers)
 
 
@@ -250,10 +250,6 @@ def _table(
         (method, [outcome for outcome in outcomes if outcome.method == method])
         for method in results.methods_of(about.design)
     ]
-
-
-def _as_file(name: str) -> dict[str, str]:
-    return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
 def _page(

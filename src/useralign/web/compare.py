@@ -24,7 +24,7 @@ from useralign.web import form_answers, start_session, words
 from useralign.web import map as maps
 from useralign.web.identity import CurrentVisitor
 from useralign.web.limits import in_turn
-from useralign.web.rendering import page, to
+from useralign.web.rendering import as_file, page, to
 
 if TYPE_CHECKING:
     from useralign.session import Session
@@ -145,8 +145,7 @@ def download(request: Request, who: CurrentVisitor, session_id: str) -> Response
     session: Session = request.app.state.live.session(session_id, who.owner)
     text = f"{session.pool.question}\n\n{session.best.text}\n"
     name = re.sub(r"[^a-z0-9]+", "-", session.pool.question.lower())[:40].strip("-") or "answer"
-    headers = {"Content-Disposition": f'attachment; filename="{name}.txt"'}
-    return PlainTextResponse(text.encode("utf-8", "replace"), headers=headers)
+    return PlainTextResponse(text.encode("utf-8", "replace"), headers=as_file(f"{name}.txt"))
 
 
 def _show(

@@ -25,7 +25,7 @@ from useralign.models.openai import OpenAI
 from useralign.pool import Pool
 from useralign.store import UserResponse
 from useralign.web import start_session
-from useralign.web.api.models import Text
+from useralign.web.api.models import Strict, Text
 from useralign.web.identity import Caller, caller_of, person_owner
 
 if TYPE_CHECKING:
@@ -46,10 +46,8 @@ _PASSED_ON = ("tools", "functions", "response_format", "logprobs", "audio", "mod
 User = Annotated[Text, Field(min_length=1, max_length=1000)]
 
 
-class Options(BaseModel):
+class Options(Strict):
     """How to personalise."""
-
-    model_config = ConfigDict(extra="forbid")
 
     candidates: int = Field(
         CANDIDATES, ge=1, le=MOST_CANDIDATES, description="How many the model behind writes."
@@ -99,12 +97,11 @@ class ChatRequest(BaseModel):
         return body if self.seed is None else body | {"seed": self.seed + number}
 
 
-class Feedback(BaseModel):
+class Feedback(Strict):
     """Which answer somebody took."""
 
     model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"user": "ada", "session": "SESSION_ID", "choice": 2}]},
+        json_schema_extra={"examples": [{"user": "ada", "session": "SESSION_ID", "choice": 2}]}
     )
 
     user: User = Field(description="As in the request.")

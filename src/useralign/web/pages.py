@@ -19,7 +19,7 @@ from useralign.pooling import PoolRequest, check_question, find_pool, nearest_sh
 from useralign.store import GRACE
 from useralign.web import pool_jobs, start_session, uploads
 from useralign.web.identity import COOKIE, CurrentVisitor, set_cookie
-from useralign.web.rendering import brief, page, to
+from useralign.web.rendering import as_file, brief, page, to
 
 if TYPE_CHECKING:
     from useralign.store import PoolJob, Store
@@ -246,8 +246,8 @@ def download(request: Request, who: CurrentVisitor) -> Response:
         "memory": _memory(store, who.owner),
     }
     text = json.dumps(data, ensure_ascii=False, indent=2)
-    headers = {"Content-Disposition": 'attachment; filename="useralign-my-data.json"'}
-    return Response(text.encode("utf-8", "replace"), headers=headers, media_type="application/json")
+    content, headers = text.encode("utf-8", "replace"), as_file("useralign-my-data.json")
+    return Response(content, headers=headers, media_type="application/json")
 
 
 @router.post("/you/forget")

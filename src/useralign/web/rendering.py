@@ -83,6 +83,11 @@ def to(request: Request, address: str) -> Response:
     return keep_visitor(request, RedirectResponse(address, 303))
 
 
+def as_file(name: str) -> dict[str, str]:
+    """Return the headers of a reply that a browser stores under a name."""
+    return {"Content-Disposition": f'attachment; filename="{name}"'}
+
+
 def keep_visitor(request: Request, response: AnyResponse) -> AnyResponse:
     """Set the cookie of someone who has none yet."""
     who = visitor(request)

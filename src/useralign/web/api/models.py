@@ -54,7 +54,9 @@ Text = Annotated[str, AfterValidator(_storable)]
 Which = StrictInt | Annotated[StrictStr, Field(max_length=500)]
 
 
-class _Strict(BaseModel):
+class Strict(BaseModel):
+    """What takes the fields it has, and no others."""
+
     model_config = ConfigDict(extra="forbid")
 
 
@@ -76,7 +78,7 @@ class OpenAIProblem(BaseModel):
     )
 
 
-class NewCandidate(_Strict):
+class NewCandidate(Strict):
     """A candidate answer that you have."""
 
     text: Text = Field("", max_length=100_000, description="The answer.")
@@ -84,7 +86,7 @@ class NewCandidate(_Strict):
     source: Text | None = Field(None, max_length=200, description="Where it comes from.")
 
 
-class NewPool(_Strict):
+class NewPool(Strict):
     """A pool of answers: your own, or made by a model.
 
     Give `texts` or `candidates`, with or without `features`; or `features` alone; or none of
@@ -92,7 +94,6 @@ class NewPool(_Strict):
     """
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={
             "examples": [
                 {
@@ -172,10 +173,10 @@ class ModelOut(BaseModel):
     makes: list[str]
 
 
-class NewSession(_Strict):
+class NewSession(Strict):
     """A session with one person over one pool."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"pool": "POOL_ID"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"pool": "POOL_ID"}]})
 
     pool: Text = Field(max_length=200, description="The pool's id.")
     method: Text = Field(
@@ -204,10 +205,10 @@ class NewSession(_Strict):
     )
 
 
-class NewToken(_Strict):
+class NewToken(Strict):
     """Permission for one person of yours to hold sessions in a page of yours, for a while."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"person": "17"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"person": "17"}]})
 
     person: Text = Field(
         min_length=1,
@@ -304,12 +305,10 @@ Kind = Literal[
 ]  # fmt: skip
 
 
-class NewAnswer(_Strict):
+class NewAnswer(Strict):
     """What the person did on a screen."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"step": 0, "winner": "c1"}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"step": 0, "winner": "c1"}]})
 
     step: int = Field(description="The screen that it was done on.")
     kind: Kind = Field(
