@@ -79,45 +79,40 @@ class Turns:
     """
 
     def __init__(self, at_once: int, waiting: int) -> None:
-        self._at_once, self._waiting = at_once, waiting
+        self._at_once, self._most = at_once, at_once + waiting
         self._working: Counter[str] = Counter()
-        self._queue: Counter[str] = Counter()
+        self._present: Counter[str] = Counter()  # at work or waiting
         self._lock = threading.Lock()
 
     @asynccontextmanager
     async def turn(self, key: str) -> AsyncIterator[None]:
         """Wait for a turn, and have it until the end; 429 if too many wait already."""
-        self._queue_up(key)
+        if not self._add(self._present, key, self._most):
+            detail = "Too many requests at once. Try again in 1 s."
+            raise HTTPException(429, detail, {"Retry-After": "1"})
         try:
-            while not self._begin(key):
+            while not self._add(self._working, key, self._at_once):
                 await anyio.sleep(PAUSE)
+            try:
+                yield
+            finally:
+                self._take_away(self._working, key)
         finally:
-            _less(self._queue, key, self._lock)
-        try:
-            yield
-        finally:
-            _less(self._working, key, self._lock)
+            self._take_away(self._present, key)
 
-    def _queue_up(self, key: str) -> None:
+    def _add(self, counter: Counter[str], key: str, most: int) -> bool:
+        """Count one more, unless there are so many; return whether there was room."""
         with self._lock:
-            if self._queue[key] + self._working[key] >= self._at_once + self._waiting:
-                detail = "Too many requests at once. Try again in 1 s."
-                raise HTTPException(429, detail, {"Retry-After": "1"})
-            self._queue[key] += 1
+            room = counter[key] < most
+            counter[key] += room
+            return room
 
-    def _begin(self, key: str) -> bool:
+    def _take_away(self, counter: Counter[str], key: str) -> None:
+        """Count one less; what is none is forgotten."""
         with self._lock:
-            free = self._working[key] < self._at_once
-            self._working[key] += free
-            return free
-
-
-def _less(counter: Counter[str], key: str, lock: threading.Lock) -> None:
-    """Count one less; what is none is forgotten."""
-    with lock:
-        counter[key] -= 1
-        if not counter[key]:
-            del counter[key]
+            counter[key] -= 1
+            if not counter[key]:
+                del counter[key]
 
 
 async def in_turn(request: Request) -> AsyncIterator[None]:
@@ -146,9 +141,8 @@ class Limits:
         views, tries = settings.views_per_minute, settings.tries_per_minute
         self.answers = limiter(answers / minute, settings.answers_at_once, "answers")  # per person
         self.views = limiter(views / minute, views / 2, "views")  # of pages of sessions, per person
-        self.asks = limiter(
-            asks / hour, asks, "questions"
-        )  # new questions, pools and sessions, per visitor
+        # New questions, pools and sessions, per visitor.
+        self.asks = limiter(asks / hour, asks, "questions")
         # Keys and passwords, per visitor: `take` before looking, `give_back` when it was right.
         self.tries = limiter(tries / minute, tries, "tries")
         # Requests that compute, per person and per visitor.
