@@ -19,7 +19,7 @@ from base64 import b32encode
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from random import Random, SystemRandom
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from useralign import __version__
 from useralign.errors import AnswerError, ConflictError, NotFoundError, StoreError
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from useralign.study.studies import Study, StudyQuestion
     from useralign.study.wording import Words
 
-STAGES = (QUERY, COMPARISONS, EVALUATION, DONE)
 SIDES = ("left", "right")
 INSTRUCTED = -1  # the "candidate" of an attention check: the option that says to choose it
 NOT_DUE = "this page is not due yet; reload to see what is"
@@ -219,23 +218,15 @@ class ParticipantFlow:
         self._check_time(study, token)
         with studies.reading(self._store, slug) as records:
             who = _holder(records, token)
-            name, number = split_stage(who.stage)
-            page = study.design.page(name)
+            name, _ = split_stage(who.stage)
             matchups = records.matchups(who.id) if name == EVALUATION else []
-            answers = records.page_answers(who.id) if page is not None else []
+            answers = records.page_answers(who.id) if study.design.page(name) else []
         screen = None
         if name == COMPARISONS and who.session_id is not None and who.outcome is None:
             screen = self._sessions.screen(who.session_id, who.id)
             if screen.finished:  # the stage moved on between the two reads
                 return self.look(slug, token)
-        question = _question(study, who, number)
-        pool = self._store.pools.of_session(question.pool_id)
-        if page is not None:
-            attempt, wrong = _attempts(page, who.stage, answers)
-            return _view(study, who, question, step=attempt, page=page, wrong=wrong)
-        if screen is not None:
-            return _comparison_view(study, who, question, pool, screen)
-        return _evaluation_view(study, who, question, pool, matchups)
+        return self._view(study, who, screen=screen, matchups=matchups, answers=answers)
 
     def preview(self, study: Study, cell: int, place: int, language: str | None = None) -> View:
         """Return what somebody of a cell would see at a place of their way; nothing is stored.
@@ -252,16 +243,46 @@ class ParticipantFlow:
             COMPLETED if route[place] == DONE else None, language, tuple(rounds[1:] and rounds),
         )  # fmt: skip
         name, number = split_stage(who.stage)
-        question = _question(study, who, number)
-        pool = self._store.pools.of_session(question.pool_id)
-        if (page := study.design.page(name)) is not None:
-            return _view(study, who, question, page=page)
+        screen = None
         if name == COMPARISONS:
+            pool = self._store.pools.of_session(_question(study, who, number).pool_id)
             arm = study.design.arm(who.assigned(number).method)
             screen = first_screen(pool, arm.settings(_budget(study, who, number), seed=0))
-            return _comparison_view(study, who, question, pool, screen)
         matchups = [Matchup(0, LATER, 0, "left", round=number)] if name == EVALUATION else []
-        return _evaluation_view(study, who, question, pool, matchups)
+        return self._view(study, who, screen=screen, matchups=matchups)
+
+    def _view(
+        self,
+        study: Study,
+        who: Participant,
+        *,
+        screen: Screen | None = None,
+        matchups: Sequence[Matchup] = (),
+        answers: Sequence[PageAnswer] = (),
+    ) -> View:
+        """Build what a participant sees at their stage, given what there is of it."""
+        name, number = split_stage(who.stage)
+        question, language = _question(study, who, number), language_of(study, who)
+        pool = self._store.pools.of_session(question.pool_id)
+        played, persona = who.assigned(number).persona, None
+        if played is not None:
+            persona = (spaced(played), in_language(question.personas[played], language))
+        view = View(study, who, name, in_language(question.text, language), persona)
+        if (page := study.design.page(name)) is not None:
+            attempt, wrong = _attempts(page, who.stage, answers)
+            return replace(view, step=attempt, page=page, wrong=wrong)
+        if screen is not None:
+            options = tuple(_option(pool[index], language) for index in screen.candidates)
+            view = replace(view, step=screen.step, number=screen.cost + 1)
+            return replace(view, total=_budget(study, who, number), options=options)
+        if name == QUERY and who.rounds:
+            return replace(view, number=number + 1, total=len(who.rounds))
+        here = [one for one in matchups if one.round == number]
+        due = next((matchup for matchup in here if matchup.chosen is None), None)
+        if due is None:  # the stage has nothing to choose from
+            return view
+        view = replace(view, step=due.number, number=here.index(due) + 1, total=len(here))
+        return replace(view, options=_options(study, who, pool, due))
 
     def begin(self, slug: str, token: str, stage: str = QUERY) -> None:
         """Go on from the query to the comparisons; nothing if that was done."""
@@ -671,44 +692,6 @@ def plan_matchups(candidates: dict[str, int], rng: Random, *, attention: bool) -
         Matchup(number, role, candidate, side)
         for number, ((role, candidate), side) in enumerate(zip(pairs, sides, strict=True))
     ]
-
-
-def _view(study: Study, who: Participant, question: StudyQuestion, **more: Any) -> View:
-    """Build what a participant sees."""
-    name, number = split_stage(who.stage)
-    played, language = who.assigned(number).persona, language_of(study, who)
-    persona = None
-    if played is not None:
-        persona = (spaced(played), in_language(question.personas[played], language))
-    if name == QUERY:
-        more |= {"number": number + 1, "total": len(who.rounds) or 1} if who.rounds else {}
-    return View(study, who, name, in_language(question.text, language), persona, **more)
-
-
-def _comparison_view(
-    study: Study, who: Participant, question: StudyQuestion, pool: Pool, screen: Screen
-) -> View:
-    language = language_of(study, who)
-    options = tuple(_option(pool[index], language) for index in screen.candidates)
-    total = _budget(study, who, split_stage(who.stage)[1])
-    where = {"step": screen.step, "number": screen.cost + 1, "total": total}
-    return _view(study, who, question, **where, options=options)
-
-
-def _evaluation_view(
-    study: Study,
-    who: Participant,
-    question: StudyQuestion,
-    pool: Pool,
-    matchups: Sequence[Matchup],
-) -> View:
-    """Build the view of the matchup that is due; of a stage without any where none is."""
-    here = [one for one in matchups if one.round == split_stage(who.stage)[1]]
-    due = next((matchup for matchup in here if matchup.chosen is None), None)
-    if due is None:
-        return _view(study, who, question)
-    where = {"step": due.number, "number": here.index(due) + 1, "total": len(here)}
-    return _view(study, who, question, **where, options=_options(study, who, pool, due))
 
 
 def _options(study: Study, who: Participant, pool: Pool, matchup: Matchup) -> tuple[Option, Option]:

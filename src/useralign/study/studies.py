@@ -80,18 +80,9 @@ class Studies:
         questions = self._add_pools(design, progress or (lambda _done, _total: None))
         if before is not None and same and before.questions == questions:
             return before
-        row = studies.StudyRow(
-            design.slug,
-            design.to_dict(),
-            _plain(questions),
-            token(),
-            self._clock(),
-            True,
-        )
         with studies.writing(self._store, design.slug) as records:
             records.lock()
-            _check_unused(design.slug, records)
-            records.replace_study(row)
+            self._replace(design, questions, records)
         return self.get(design.slug)
 
     def get(self, slug: str, records: StudyRecords | None = None) -> Study:
@@ -144,18 +135,23 @@ class Studies:
                         records.delete_participant(who)
             elif before is not None and before.design == design:
                 return before
-            _check_unused(design.slug, records)
-            records.replace_study(
-                studies.StudyRow(
-                    design.slug,
-                    design.to_dict(),
-                    _plain(study.questions),
-                    token(),
-                    self._clock(),
-                    True,
-                )
-            )
+            self._replace(design, study.questions, records)
         return self.get(design.slug)
+
+    def _replace(
+        self,
+        design: Design,
+        questions: Mapping[str, Mapping[str, StudyQuestion]],
+        records: StudyRecords,
+    ) -> None:
+        """Write a study, open and with a key of its own, in place of one without participants."""
+        _check_unused(design.slug, records)
+        plain = {
+            domain: {name: asdict(question) for name, question in entries.items()}
+            for domain, entries in questions.items()
+        }
+        row = studies.StudyRow(design.slug, design.to_dict(), plain, token(), self._clock(), True)
+        records.replace_study(row)
 
     def _load(self, slug: str, records: StudyRecords) -> Study | None:
         """Return a study, out of the cache unless it was changed; None if there is none."""
@@ -194,10 +190,6 @@ class Studies:
                 done += 1
                 progress(done, total)
         return questions
-
-
-def _plain(questions: Mapping[str, Mapping[str, StudyQuestion]]) -> dict[str, dict[str, Any]]:
-    return {domain: {q: asdict(a) for q, a in m.items()} for domain, m in questions.items()}
 
 
 def _check_unused(slug: str, records: StudyRecords) -> None:
