@@ -144,7 +144,10 @@ def brief(text: str, longest: int = 140) -> str:
 
 def neutral(text: str) -> str:
     """Return a text without control characters and without marks that reorder it."""
-    return "".join(char for char in text[: 2 * LONGEST] if _is_printable(char))
+    text = text[: 2 * LONGEST]
+    if text.replace("\n", "").isprintable():  # as most are: one look is enough
+        return text
+    return "".join(char for char in text if _is_printable(char))
 
 
 def _is_printable(char: str) -> bool:
