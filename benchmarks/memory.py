@@ -1,9 +1,11 @@
 """What memory is worth: the tables in docs/memory.md.
 
 python -m benchmarks.memory [part ...]
+python -m benchmarks.memory people FOLDER ...
 
 Parts: others, own, personas, recorded, time. Regret is the share of what the best candidate is
 better than the average one, lost by the one that is recommended; mean (standard error) over people.
+For recorded people it is the share of what the best is better than the worst.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +22,7 @@ import numpy as np
 from tests.users.population import population
 
 from useralign import Candidate, Pool, Session, domains
+from useralign.lab.bench.cases import recorded_case, usable_people
 from useralign.memory import Memory, PastSession, fit, past_sessions
 from useralign.methods.frugal import Frugal
 from useralign.models import embedder_for
@@ -40,6 +43,7 @@ MARKS = (0, 1, 2, 3, 5, 10)
 DIMENSION, CANDIDATES = 16, 30
 WORLDS, PEOPLE, TESTED, ASKED = 3, 40, 16, 10
 SLIPS, EQUAL = 0.05, 0.2
+SPLITS, SCREENS = 4, 3
 
 
 class Person(UtilityUser):
@@ -253,6 +257,74 @@ def recorded() -> None:
     table("Recorded people, the same candidates", rows)
 
 
+def people(folder: str) -> None:
+    """Compare the preset for people on record, by what the other half of them answered.
+
+    For somebody unrelated the items of all who were learnt from are exchanged by one permutation,
+    so that they agree about the wrong things; for somebody contrary all their answers are reversed.
+    """
+    names = usable_people(folder)
+    pasts = {past.person: past for past in past_sessions(People.read(folder))}
+    rows: dict[str, list[list[list[float]]]] = {}
+    for split in range(SPLITS):
+        draw = np.random.default_rng([split, 77])
+        order = [names[n] for n in draw.permutation(len(names))]
+        middle = len(order) // 2
+        for others, tested in (order[:middle], order[middle:]), (order[middle:], order[:middle]):
+            known = [pasts[name] for name in others]
+            memories = {
+                "without": Memory(),
+                "with memory": fit(known),
+                "somebody unrelated": fit(_exchanged(known, draw)),
+                "somebody contrary": fit(replace(p, wins=_turned(p.wins)) for p in known),
+            }
+            for kind, memory in memories.items():
+                table = rows.setdefault(kind, [[] for _ in names])
+                for name in tested:
+                    n = names.index(name)
+                    table[n].append(_screens(folder, name, memory, 1000 * split + n))
+    _print_screens(folder, {kind: np.mean(table, axis=1) for kind, table in rows.items()})
+
+
+def _screens(folder: str, name: str, memory: Memory, seed: int) -> list[float]:
+    """Return somebody's regret after each screen of the preset, then the number of screens."""
+    case = recorded_case(folder, name, seed)
+    session = Session.few(case.pool, seed=seed, prior=memory.prior_for(case.pool))
+    answers = chain([None], simulate(session, case.user()))
+    regrets = [float(case.regret[session.best.index]) for _ in answers]
+    padded = regrets + regrets[-1:] * SCREENS
+    return [*padded[: SCREENS + 1], float(session.cost)]
+
+
+def _exchanged(pasts: list[PastSession], draw: np.random.Generator) -> list[PastSession]:
+    features = {key: row for p in pasts for key, row in zip(p.keys, p.features, strict=True)}
+    to = dict(zip(features, draw.permutation(list(features)).tolist(), strict=True))
+    moved = [tuple(to[key] for key in past.keys) for past in pasts]
+    return [
+        replace(past, keys=keys, features=np.array([features[key] for key in keys]))
+        for past, keys in zip(pasts, moved, strict=True)
+    ]
+
+
+def _turned(pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    return tuple((worse, better) for better, worse in pairs)
+
+
+def _print_screens(folder: str, rows: dict[str, Array]) -> None:
+    without = rows["without"]
+    heads = " | ".join(map(str, range(SCREENS + 1)))
+    print(f"\n{Path(folder).name}: regret after so many screens, {len(without)} people\n")
+    print(f"| | {heads} | screens |" + "\n" + "|---" * (SCREENS + 3) + "|")
+    for kind, values in rows.items():
+        print(f"| {kind} | " + " | ".join(f"{mean:.3f}" for mean in values.mean(axis=0)) + " |")
+    for kind, values in list(rows.items())[1:]:
+        gained = without - values
+        error = gained.std(axis=0, ddof=1) / np.sqrt(len(gained))
+        cells = (f"{m:+.3f} ({e:.3f})" for m, e in zip(gained.mean(axis=0), error, strict=True))
+        print(f"| less, {kind} | " + " | ".join(cells) + " |")
+    sys.stdout.flush()
+
+
 def duration() -> None:
     """Measure the processor time that learning takes, and a prior."""
     print("\n| people | answers each | features | fit | prior |\n|---|---|---|---|---|")
@@ -286,6 +358,10 @@ PARTS = {"others": others, "own": own, "personas": personas, "recorded": recorde
 
 def main() -> None:
     """Print the tables that were asked for, or all."""
+    if sys.argv[1:2] == ["people"]:
+        for folder in sys.argv[2:]:
+            people(folder)
+        return
     for part in sys.argv[1:] or PARTS:
         PARTS[part]()
 

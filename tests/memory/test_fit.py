@@ -9,10 +9,11 @@ import pytest
 
 from tests.memory.people import Crowd, cosine
 from tests.users.population import population
-from useralign.memory import PastSession, Population, fit, past_sessions
+from useralign.memory import Memory, PastSession, Population, fit, past_sessions
 from useralign.memory.belief import condensed
-from useralign.memory.learning import FEW
+from useralign.memory.learning import FEW, STRANGE
 from useralign.memory.past import clear_pairs, standardised
+from useralign.methods.frugal.posterior import TRUSTS
 from useralign.users import People
 
 
@@ -66,9 +67,39 @@ def test_people_with_nothing_in_common_are_no_help() -> None:
     assert population.gain < 0.02
 
 
+def test_people_who_agree_are_trusted_and_contrary_ones_expected() -> None:
+    crowd = Crowd.draw(width=0.2)
+    agreeing = crowd.pasts(20, 12)
+    contrary = [
+        replace(past, wins=tuple((b, a) for a, b in past.wins)) if n % 4 == 3 else past
+        for n, past in enumerate(agreeing)
+    ]
+    weights = [dict(learnt(pasts).trust or ()) for pasts in (agreeing, contrary)]
+    usual = dict(TRUSTS)
+    assert weights[0].keys() == usual.keys()
+    assert weights[0][1.0] > 0.6
+    assert weights[0][0.0] < 0.5 * usual[0.0]
+    assert weights[1][1.0] < weights[0][1.0]
+    assert weights[1][-1.0] > 2 * weights[0][-1.0]
+    assert all(weight >= STRANGE * usual[k] for each in weights for k, weight in each.items())
+
+
+def test_how_far_people_can_be_trusted_is_for_somebody_new_alone() -> None:
+    crowd = Crowd.draw()
+    others = fit(crowd.pasts(10, 8))
+    alone, returning = (
+        Memory(own, others.populations).prior_for(crowd.pool) for own in ((), (crowd.past(50, 5),))
+    )
+    assert alone is not None
+    assert alone.trust == others.populations[0].trust
+    assert returning is not None
+    assert returning.trust is None
+
+
 def test_too_few_people_to_leave_one_out() -> None:
     population = learnt(Crowd.draw().pasts(FEW - 1, 8))
     assert population.gain is None
+    assert population.trust is None
     assert population.informative
 
 

@@ -100,8 +100,18 @@ def test_saving_and_loading(tmp_path: Path) -> None:
     assert other is not None
     for key, value in one.to_dict().items():
         assert np.array(other.to_dict()[key]) == pytest.approx(np.array(value), abs=1e-3)
+    assert again.populations[0].trust == memory.populations[0].trust
     names = [f"p{n}" for n in range(8)]
     assert not any(f'"{name}"' in (tmp_path / "memory.json").read_text() for name in names)
+
+
+def test_a_file_that_does_not_say_how_far_others_can_be_trusted() -> None:
+    data = fit(Crowd.draw().pasts(8, 8)).to_dict()
+    del data["populations"][0]["trust"]
+    again = Memory.from_dict(data)
+    prior = again.prior_for(Crowd.draw().pool)
+    assert prior is not None
+    assert prior.trust is None
 
 
 @pytest.mark.parametrize(
@@ -133,6 +143,7 @@ def test_damaged_files(tmp_path: Path, change: dict[str, Any], message: str) -> 
         {"carry": 2.0},
         {"popularity": [1.0]},
         {"gain": "much"},
+        {"trust": [[1.0, -0.5]]},
     ],
     ids=str,
 )

@@ -40,38 +40,18 @@ _WIDER = 1.01  # a direction is wider than the next by at least this factor
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """Observations of N people, at most T each.
+    """Observations of N people, at most T each."""
 
-    Parameters
-    ----------
-    rows : ndarray, shape (N, T, d)
-        Coefficients of theta.
-    better, worse : ndarray of int, shape (N, T)
-        Indices of the candidates in `keys`; `len(keys)` stands for none.
-    own : ndarray, shape (N, T, T)
-        How many candidates two observations have in common, with signs.
-    session : ndarray of int, shape (N, T)
-        Number of the session within the person's; -1 where there is no observation.
-    question : ndarray of int, shape (N, T)
-        Number of the question.
-    low, high : ndarray, shape (N, T)
-        The intervals.
-    touched : ndarray of int, shape (N,)
-        How many different candidates each person's answers are about.
-    keys : tuple of str
-        Candidates whose popularity is of interest.
-    """
-
-    rows: Array
-    better: Indices
-    worse: Indices
-    own: Array
-    session: Indices
-    question: Indices
-    low: Array
+    rows: Array  # shape (N, T, d); coefficients of theta
+    better: Indices  # shape (N, T); indices in `keys`, and `len(keys)` stands for none
+    worse: Indices  # likewise
+    own: Array  # shape (N, T, T); how many candidates two have in common, with signs
+    session: Indices  # shape (N, T); its number within the person's, -1 for no observation
+    question: Indices  # shape (N, T); its number
+    low: Array  # shape (N, T); the intervals
     high: Array
-    touched: Indices
-    keys: tuple[str, ...]
+    touched: Indices  # shape (N,); how many candidates each person's answers are about
+    keys: tuple[str, ...]  # candidates whose popularity is of interest
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -109,14 +89,9 @@ class Observations:
 
 
 def observe(people: Sequence[Sequence[PastSession]], keys: Sequence[str] = ()) -> Observations:
-    """Stack the sessions of people, all of one space.
+    """Stack the sessions of people, all of one space, each person's oldest first.
 
-    Parameters
-    ----------
-    people : sequence of sequence of PastSession
-        The sessions of each person, oldest first.
-    keys : sequence of str
-        Candidates whose popularity is of interest.
+    `keys` are the candidates whose popularity is of interest.
     """
     number = {key: n for n, key in enumerate(keys)}
     questions = {past.question: n for n, past in enumerate(p for one in people for p in one)}
@@ -183,29 +158,16 @@ def _common(first: Indices, second: Indices) -> Array:
 class Belief:
     """What is expected of somebody's taste.
 
-    Parameters
-    ----------
-    mean : ndarray, shape (d,)
-        Of theta.
-    floor : float
-        Variance of theta in every direction.
-    factor : ndarray, shape (d, r)
-        The covariance of theta is `floor * I + factor @ factor.T`. The floor is the same for all
-        features: embeddings have no axes of their own.
-    popularity : ndarray, shape (K,)
-        b, in the order of the keys.
-    own : float
-        Variance of r.
-    carry : float
-        The correlation of a person's taste between two questions.
+    The covariance of theta is `floor * I + factor @ factor.T`. The floor is the same for all
+    features: embeddings have no axes of their own.
     """
 
-    mean: Array
+    mean: Array  # of theta, shape (d,)
     floor: float
-    factor: Array
-    popularity: Array
-    own: float = 1.0
-    carry: float = CARRY
+    factor: Array  # shape (d, r)
+    popularity: Array  # b, shape (K,), in the order of the keys
+    own: float = 1.0  # variance of r
+    carry: float = CARRY  # correlation of a person's taste between two questions
 
     @classmethod
     def blank(cls, dimension: int, keys: int = 0, size: float = 2.0) -> Belief:
@@ -231,11 +193,7 @@ class Belief:
     ) -> Sites:
         """Compute the posteriors of all people at once, by expectation propagation.
 
-        Parameters
-        ----------
-        observations : Observations
-        start : tuple of ndarray, shape (N, T), optional
-            Sites to begin with.
+        `start` are the sites to begin with, both of shape (N, T).
         """
         along = observations.rows @ self.factor
         gram = self.floor * (observations.rows @ observations.rows.transpose(0, 2, 1))
@@ -247,17 +205,9 @@ class Belief:
 
 
 def condensed(covariance: Array, rank: int = RANK) -> tuple[float, Array]:
-    """Return the nearest floor and factor: the widest directions, and the mean of the rest.
+    """Return the floor and factor, shape (d, r), that are nearest to a covariance, shape (d, d).
 
-    Parameters
-    ----------
-    covariance : ndarray, shape (d, d)
-    rank : int
-
-    Returns
-    -------
-    floor : float
-    factor : ndarray, shape (d, r)
+    They are the widest directions, up to `rank`, and the mean of the rest.
     """
     dimension = len(covariance)
     # All of them: asked for some of many that are equal, LAPACK may return none.

@@ -9,7 +9,8 @@ whose sizes are fitted, too; the covariance follows the EM rule
 
 where A are a person's rows and w, K come from the sites. It is then drawn towards a multiple of
 the identity: what exceeds the floor is made smaller by a weight, the one under which people who
-are left out are most probable.
+are left out are most probable. The same people tell how far somebody new can be expected to be
+like the others: each kind of trust is given the probability that makes their answers most probable.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 
 from useralign.memory.belief import CARRY, RANK, Belief, condensed, observe, recurring
 from useralign.memory.memory import Memory, Population
+from useralign.methods.frugal.posterior import TRUSTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,8 +38,9 @@ if TYPE_CHECKING:
     Indices = NDArray[np.intp]
 
 Common = Literal["nothing", "popularity", "all"]
+Form = tuple[Common, float]
 # What people may have in common, and how far the covariance is drawn to a multiple of the identity.
-FORMS: tuple[tuple[Common, float], ...] = (
+FORMS: tuple[Form, ...] = (
     ("popularity", 1.0),
     ("all", 1.0),
     ("all", 0.15),
@@ -45,9 +48,12 @@ FORMS: tuple[tuple[Common, float], ...] = (
 )
 FOLDS = 3
 FEW = 6  # with fewer people, nobody is left out, and tastes vary alike in all directions
+USUAL = 1.0  # the usual weights of trust count as the answers of so many people
+STRANGE = 0.2  # so many newcomers may not be of the same kind as those who were left out
 CARRIES = (0.0, 0.3, 0.5, 0.7, 0.85, 0.95)
 ROUNDS = 30
 _ROUNDS_TO_COMPARE = 12
+_ROUNDS_TO_WEIGH = 300
 _ENOUGH = 1e-4  # a gain of log-probability per answer that no longer matters
 _SIZES = (0.02, 50.0)  # limits of variances, in units of the answers' noise
 
@@ -89,9 +95,7 @@ def _by_person(pasts: Iterable[PastSession]) -> list[list[PastSession]]:
 def _population(people: Sequence[Sequence[PastSession]], embedder: str | None) -> Population:
     keys = recurring(people)
     everybody = observe(people, keys)
-    (common, weight), gain = _best_form(everybody)
-    if gain is not None and gain <= 0:  # not proven: what many like, shrunk to what is certain
-        common, weight = "popularity", 1.0
+    (common, weight), gain, trust = _best_form(everybody)
     belief = learn(everybody, weight, common=common)
     return Population(
         embedder,
@@ -101,26 +105,61 @@ def _population(people: Sequence[Sequence[PastSession]], embedder: str | None) -
         sum(map(len, people)),
         sum(len(past) for pasts in people for past in pasts),
         gain,
+        trust,
     )
 
 
-def _best_form(everybody: Observations) -> tuple[tuple[Common, float], float | None]:
-    """Return the form under which people who were left out are most probable, and the gain."""
+def _best_form(
+    everybody: Observations,
+) -> tuple[Form, float | None, tuple[tuple[float, float], ...] | None]:
+    """Return the form under which people left out are most probable, the gain, and the trust."""
     count = len(everybody)
     if count < FEW:
-        return ("all", 1.0), None
+        return ("all", 1.0), None, None
     scores = dict.fromkeys(FORMS, 0.0)
+    folds: list[tuple[dict[Form, Belief], Observations]] = []
     without = 0.0
     for fold in range(FOLDS):
         out = np.arange(count) % FOLDS == fold
         rest = everybody.subset(np.flatnonzero(~out))
         held_out = everybody.subset(np.flatnonzero(out))
         without += _score(learn(rest, 1.0, common="nothing", rounds=_ROUNDS_TO_COMPARE), held_out)
+        beliefs: dict[Form, Belief] = {}
         for common, weight in FORMS:
             belief = learn(rest, weight, common=common, rounds=_ROUNDS_TO_COMPARE)
             scores[common, weight] += _score(belief, held_out)
+            beliefs[common, weight] = belief
+        folds.append((beliefs, held_out))
     best = max(FORMS, key=scores.__getitem__)
-    return best, (scores[best] - without) / everybody.count
+    gain = (scores[best] - without) / everybody.count
+    if gain <= 0:  # not proven: what many like, shrunk to what is certain
+        best = FORMS[0]
+    logs = [_trusted(beliefs[best], held_out) for beliefs, held_out in folds]
+    return best, gain, _trust(np.vstack(logs))
+
+
+def _trusted(belief: Belief, observations: Observations) -> Array:
+    """Return each person's log-probability if so much of the mean counts, shape (N, T)."""
+    weaker = (
+        replace(belief, mean=trust * belief.mean, popularity=trust * belief.popularity)
+        for trust, _ in TRUSTS
+    )
+    return np.column_stack([each.posterior(observations).evidence for each in weaker])
+
+
+def _trust(logs: Array) -> tuple[tuple[float, float], ...]:
+    """Return the weights of a mixture over people, by EM; `logs` has shape (N, T)."""
+    values, usual = np.array(TRUSTS).T
+    likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
+    weights = usual
+    for _ in range(_ROUNDS_TO_WEIGH):
+        shares = likelihood * weights
+        shares /= shares.sum(axis=1, keepdims=True)
+        weights = (USUAL * usual + shares.sum(axis=0)) / (USUAL + len(logs))
+    weights = (1.0 - STRANGE) * weights + STRANGE * usual
+    return tuple(
+        (float(value), round(float(w), 4)) for value, w in zip(values, weights, strict=True)
+    )
 
 
 def _best_carry(people: Sequence[Sequence[PastSession]], belief: Belief) -> float:

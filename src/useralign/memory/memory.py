@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from useralign.checks import is_finite, is_whole
-from useralign.errors import FileFormatError
+from useralign.errors import FileFormatError, OptionError
 from useralign.files import read_json, write_json
 from useralign.memory.belief import RANK, Belief, condensed, observe
 from useralign.memory.past import PastSession, candidate_keys, standardised
@@ -53,6 +53,9 @@ class Population:
     gain : float or None
         By how much it raises the log-probability of an answer of somebody it was not learnt
         from, measured by leaving people out; None for too few people to tell.
+    trust : tuple of (float, float), optional
+        How much of it may count for somebody new, each with its probability, measured in the same
+        way; None where it was not.
     """
 
     embedder: str | None
@@ -62,6 +65,7 @@ class Population:
     sessions: int = 0
     answers: int = 0
     gain: float | None = None
+    trust: tuple[tuple[float, float], ...] | None = None
 
     @property
     def space(self) -> Space:
@@ -99,6 +103,7 @@ class Population:
             "own": belief.own,
             "carry": belief.carry,
             "popularity": dict(zip(self.keys, _rounded(belief.popularity), strict=True)),
+            "trust": None if self.trust is None else [list(pair) for pair in self.trust],
         }
 
     @classmethod
@@ -120,8 +125,9 @@ class Population:
                 _whole(data["sessions"]),
                 _whole(data["answers"]),
                 None if gain is None else _within(gain, -np.inf, np.inf),
+                Prior(trust=data.get("trust")).trust,  # files of earlier versions have none
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OptionError) as error:
             raise FileFormatError(f"what was learnt is damaged: {error!r:.200}") from error
 
 
@@ -242,6 +248,8 @@ class Memory:
             "spread": np.full(pool.dimension, np.sqrt(belief.floor)),
             "factor": _hedged(belief),
             "popularity": (worth - worth.mean()) / size if popular else None,
+            # It was measured for somebody of whom nothing else is known.
+            "trust": np.array(population.trust) if population.trust and not pasts else None,
         }
         return Prior.from_dict({k: _rounded(v) for k, v in parts.items() if v is not None})
 

@@ -87,12 +87,6 @@ class PastSession:
 
         Skips say nothing about a taste, and remarks and wishes are about one occasion: they are
         left out.
-
-        Parameters
-        ----------
-        pool : Pool
-        answers : iterable of Answer
-        person : str
         """
         wins: list[tuple[int, int]] = []
         ties: list[tuple[int, int]] = []
@@ -245,19 +239,10 @@ def past_sessions(
 
 
 def clear_pairs(rated: Mapping[int, float]) -> list[tuple[int, int]]:
-    """Return pairs that ratings decide clearly, about one per rating.
+    """Return pairs, the better first, that ratings decide clearly, about one per rating.
 
     Neighbours in a list of ratings differ by chance; those half a list apart, and a quarter,
     do not.
-
-    Parameters
-    ----------
-    rated : mapping of int to float
-
-    Returns
-    -------
-    list of (int, int)
-        The better and the worse.
     """
     order = sorted(rated, key=lambda k: -rated[k])
     lags = dict.fromkeys(max(1, len(order) // part) for part in (2, 4))

@@ -21,19 +21,8 @@ def saved_screens(session: Session, people: int = PEOPLE) -> int:
 
     The answers so far are given to a session without the prior, which then goes on with somebody
     drawn from what is believed of the person now, until it is as sure as the preset asks for, or
-    its budget is used up. So it is an estimate by the model, not the same person asked again.
-
-    Parameters
-    ----------
-    session : Session
-        Mostly one that is over.
-    people : int
-        How many are drawn; each costs the screens that are missing.
-
-    Returns
-    -------
-    int
-        0 for a session without a prior.
+    its budget is used up. So it is an estimate by the model, not the same person asked again; 0
+    for a session without a prior. `people` is how many are drawn.
     """
     run, method = session._run, session.method
     if not isinstance(method, Frugal) or not isinstance(run, FrugalRun) or method.prior is None:
@@ -45,14 +34,9 @@ def saved_screens(session: Session, people: int = PEOPLE) -> int:
 
 
 def _cost_without(session: Session, method: Frugal, utilities: NDArray[np.float64]) -> int:
-    again = Session(
-        session.pool,
-        method,
-        budget=session.to_dict()["budget"],
-        seed=session.seed,
-        per_screen=session.per_screen,
-        answers=[answer for answer in session.answers if answer.kind not in _ENDINGS],
-    )
+    answers = [each.to_data() for each in session.answers if each.kind not in _ENDINGS]
+    state = session.to_dict() | {"answers": answers, "stopped": False, "asked": []}
+    again = Session.resume(session.pool, state, method=method)
     while (screen := again.ask()) is not None:
         again.tell(max(screen.candidates, key=lambda candidate: utilities[candidate.index]))
     return again.cost

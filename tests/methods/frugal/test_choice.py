@@ -16,15 +16,15 @@ def test_the_gain_is_what_an_answer_adds_on_average() -> None:
     ours = gains(run.posterior, np.arange(10), first, second)
     assert (ours > -1e-9).all()
     now = run.scores().max()
-    for place in (0, 11, 30):
-        a, b = int(first[place]), int(second[place])
+    for index in (0, 11, 30):
+        a, b = int(first[index]), int(second[index])
         chance = (run.draws[:, a] > run.draws[:, b]).mean()
         after = 0.0
         for winner, share in ((a, chance), (b, 1 - chance)):
-            told = talk(Frugal(), features, taste(features, 1), 4)
-            told.add(a, b, winner)
-            after += share * told.scores().max()
-        assert abs(ours[place] - (after - now)) < 0.08
+            run = talk(Frugal(), features, taste(features, 1), 4)
+            run.add(a, b, winner)
+            after += share * run.scores().max()
+        assert abs(ours[index] - (after - now)) < 0.08
 
 
 def test_sharpening_is_greatest_between_two_equal_rivals() -> None:

@@ -19,20 +19,20 @@ def limits(
     return Likelihoods(lows, highs, np.full_like(lows, noise), np.full_like(lows, lapse))
 
 
-def moments(gram: Array, given: Likelihoods) -> tuple[Array, Array, float]:
-    zeros = np.zeros(given.low.shape)
-    sites = propagate(gram[None], given, (zeros, zeros))
+def moments(gram: Array, likelihoods: Likelihoods) -> tuple[Array, Array, float]:
+    zeros = np.zeros(likelihoods.low.shape)
+    sites = propagate(gram[None], likelihoods, (zeros, zeros))
     spread = gram - gram @ sites.shrink[0] @ gram
     return gram @ sites.weights[0], spread.diagonal(), float(sites.evidence[0])
 
 
-def rejected(gram: Array, given: Likelihoods) -> tuple[Array, Array, float]:
+def rejected(gram: Array, likelihoods: Likelihoods) -> tuple[Array, Array, float]:
     """The same by a million draws from the prior, weighted by the likelihood."""
     random = np.random.default_rng(3)
     draws = random.multivariate_normal(np.zeros(len(gram)), gram, size=1_000_000)
-    noisy = draws + given.noise * random.normal(size=draws.shape)
-    inside = (noisy > given.low) & (noisy < given.high)
-    weight = np.where(inside, 1.0 - given.lapse, given.lapse).prod(axis=1)
+    noisy = draws + likelihoods.noise * random.normal(size=draws.shape)
+    inside = (noisy > likelihoods.low) & (noisy < likelihoods.high)
+    weight = np.where(inside, 1.0 - likelihoods.lapse, likelihoods.lapse).prod(axis=1)
     mean = weight @ draws / weight.sum()
     return mean, weight @ (draws - mean) ** 2 / weight.sum(), math.log(weight.mean())
 
@@ -52,7 +52,7 @@ def test_probability_of_a_quadrant(angle: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "likelihoods",
     [
         limits([0.0] * 4, noise=0.1, lapse=0.01),
         limits([0.0] * 4, noise=0.8, lapse=0.12),
@@ -61,10 +61,10 @@ def test_probability_of_a_quadrant(angle: float) -> None:
     ],
     ids=["consistent", "noisy", "equal", "shifted"],
 )
-def test_against_rejection(given: Likelihoods) -> None:
+def test_against_rejection(likelihoods: Likelihoods) -> None:
     a = np.random.default_rng(1).normal(size=(4, 6))
     gram = a @ a.T / 6
-    ours, theirs = moments(gram, given), rejected(gram, given)
+    ours, theirs = moments(gram, likelihoods), rejected(gram, likelihoods)
     spread = np.sqrt(gram.diagonal())
     assert np.abs(ours[0] - theirs[0]).max() < 0.06 * spread.max()
     assert np.abs(np.sqrt(ours[1]) - np.sqrt(theirs[1])).max() < 0.08 * spread.max()
@@ -81,8 +81,8 @@ def test_contradictions_cancel_out() -> None:
 def test_it_settles_where_it_began_elsewhere() -> None:
     a = np.random.default_rng(2).normal(size=(15, 5))
     gram = (a @ a.T / 5)[None]
-    zeros, given = np.zeros((1, 15)), limits([0.0] * 15, noise=0.1, lapse=0.01)
-    cold = propagate(gram, given, (zeros, zeros))
-    warm = propagate(gram, given, (zeros + 0.5, zeros + 0.2))
+    zeros, likelihoods = np.zeros((1, 15)), limits([0.0] * 15, noise=0.1, lapse=0.01)
+    cold = propagate(gram, likelihoods, (zeros, zeros))
+    warm = propagate(gram, likelihoods, (zeros + 0.5, zeros + 0.2))
     assert np.abs(gram @ cold.weights[0] - gram @ warm.weights[0]).max() < 0.01
     assert cold.evidence == pytest.approx(warm.evidence, abs=0.02)

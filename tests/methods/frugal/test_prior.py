@@ -18,6 +18,19 @@ def test_a_prior_is_plain_data() -> None:
     assert Frugal(**method.options()).prior == prior
 
 
+def test_how_far_a_prior_is_trusted_at_first_is_part_of_it() -> None:
+    popularity = tuple(float(k) for k in range(12))
+    usual, sure = (
+        Frugal(prior=Prior(popularity=popularity, trust=trust)).start(pool(5), 0)
+        for trust in (None, ((0.0, 0.3), (1.0, 0.7)))
+    )
+    assert set(usual.hypotheses.trust) == {0.0, 0.5, 1.0, -1.0}
+    assert set(sure.hypotheses.trust) == {0.0, 1.0}
+    assert sure.posterior.mean == pytest.approx(0.7 * (np.array(popularity) - 5.5))
+    assert np.ptp(sure.posterior.mean) > np.ptp(usual.posterior.mean)
+    assert Frugal(**sure.method.options()).prior == sure.method.prior
+
+
 @pytest.mark.parametrize(
     ("data", "word"),
     [
@@ -25,6 +38,10 @@ def test_a_prior_is_plain_data() -> None:
         ({"mean": [float("nan")]}, "finite"),
         ({"spread": [-1.0]}, "negative"),
         ({"factor": [1.0]}, "factor"),
+        ({"trust": [[0.0, 0.3], [1.0, 0.0]]}, "above 0"),
+        ({"trust": [[1.0]]}, "pairs"),
+        ({"trust": [[1.0, 0.1]] * 9}, "at most 8"),
+        ({"trust": [1.0]}, "trust"),
         ({"median": [1.0]}, "median"),
         ([1.0], "mapping"),
     ],

@@ -74,13 +74,13 @@ def test_good_enough_comes_sooner() -> None:
 
 
 def test_one_wrong_click_in_twelve_is_survived() -> None:
-    kept = 0
+    hits = 0
     for seed in range(12):
         features = pool(seed, 12, 6)
         worth = taste(features, seed)
         best = talk(Frugal(), features, worth, 16, wrong=(seed % 12,)).best()
-        kept += bool(worth[best] >= np.sort(worth)[-2])
-    assert kept >= 8
+        hits += bool(worth[best] >= np.sort(worth)[-2])
+    assert hits >= 8
 
 
 def test_contradictions_teach_it_that_answers_are_noisy() -> None:
@@ -95,15 +95,15 @@ def test_contradictions_teach_it_that_answers_are_noisy() -> None:
 
 def test_a_consistent_person_is_asked_nothing_twice() -> None:
     features = pool(6, 6, 3)
-    run, worth, asked = Frugal().start(features, 0), taste(features, 6), set[frozenset[int]]()
+    run, worth, pairs = Frugal().start(features, 0), taste(features, 6), set[frozenset[int]]()
     while True:
         first, second, _ = run.decide()
         if second is None:
             break
-        assert frozenset((first, second)) not in asked
-        asked.add(frozenset((first, second)))
+        assert frozenset((first, second)) not in pairs
+        pairs.add(frozenset((first, second)))
         run.add(first, second, first if worth[first] > worth[second] else second)
-    assert len(asked) == 15
+    assert len(pairs) == 15
 
 
 def test_features_that_say_nothing_are_found_out() -> None:
@@ -156,11 +156,11 @@ def test_a_remark_is_softer_the_less_it_weighs() -> None:
 def test_several_are_different_and_open() -> None:
     features = pool(10)
     run = talk(Frugal(), features, taste(features, 10), 3)
-    shown = run.several(4)
-    assert len(set(shown)) == 4
-    assert shown[:2] == run.decide()[:2]
-    run.skip(*shown[:2])
-    assert not set(shown[:2]) <= set(run.several(4))
+    screen = run.several(4)
+    assert len(set(screen)) == 4
+    assert screen[:2] == run.decide()[:2]
+    run.skip(*screen[:2])
+    assert not set(screen[:2]) <= set(run.several(4))
 
 
 def test_the_smallest_pools() -> None:

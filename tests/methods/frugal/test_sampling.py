@@ -22,7 +22,7 @@ def above_zero(count: int, noise: float = 0.0, lapse: float = 0.0) -> Likelihood
 
 def chains(
     covariance: Array,
-    given: Likelihoods,
+    likelihoods: Likelihoods,
     *,
     count: int = 2000,
     sweeps: int = 30,
@@ -30,10 +30,10 @@ def chains(
 ) -> Array:
     random = np.random.default_rng(seed)
     inverse: Array = np.array([np.linalg.inv(covariance)], dtype=np.float64)
-    kept = np.zeros(count, dtype=np.intp)
+    hypothesis = np.zeros(count, dtype=np.intp)
     lines = random.multivariate_normal(np.zeros(len(covariance)), covariance, (sweeps, count))
     start = np.ones((count, len(covariance)))
-    return gibbs(start, lines, inverse, kept, given, random=random)
+    return gibbs(start, lines, inverse, hypothesis, likelihoods, random=random)
 
 
 def test_half_a_normal_distribution() -> None:
@@ -49,8 +49,8 @@ def test_a_slip_leaves_its_share_outside() -> None:
 
 
 def test_an_interval() -> None:
-    given = above_zero(1)._replace(low=np.array([[-0.4]]), high=np.array([[0.4]]))
-    draws = chains(np.eye(1), given, count=20_000, sweeps=2)
+    likelihoods = above_zero(1)._replace(low=np.array([[-0.4]]), high=np.array([[0.4]]))
+    draws = chains(np.eye(1), likelihoods, count=20_000, sweeps=2)
     assert np.abs(draws).max() <= 0.4
     assert draws.var() == pytest.approx(0.16 / 3, rel=0.05)
 
@@ -71,12 +71,12 @@ def test_chains_mix_where_constraints_are_nearly_the_same() -> None:
     rows: Array = common + 0.15 * random.normal(size=(20, 5))
     covariance: Array = rows @ rows.T / 5 + 0.1**2 * np.eye(20)
     inverse: Array = np.array([np.linalg.inv(covariance)], dtype=np.float64)
-    kept = np.zeros(64, dtype=np.intp)
+    hypothesis = np.zeros(64, dtype=np.intp)
     lines = random.multivariate_normal(np.zeros(20), covariance, (400, 64))
     values, means = np.abs(random.normal(size=(64, 20))), []
     for line in lines:
-        given = above_zero(20, lapse=0.005)
-        values = gibbs(values, line[None], inverse, kept, given, random=random)
+        likelihoods = above_zero(20, lapse=0.005)
+        values = gibbs(values, line[None], inverse, hypothesis, likelihoods, random=random)
         means.append(values.mean(axis=1))
     trace = np.array(means[100:]).T
     halves = np.concatenate([trace[:, :150], trace[:, 150:]])

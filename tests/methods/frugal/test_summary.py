@@ -24,8 +24,13 @@ def varied(run: FrugalRun) -> FrugalRun:
 
 
 def described(run: FrugalRun) -> list[Array]:
-    found = run.posterior
-    return [found.weights, found.means, found.covariances(np.arange(12)), found.deviations()]
+    posterior = run.posterior
+    return [
+        posterior.weights,
+        posterior.means,
+        posterior.covariances(np.arange(12)),
+        posterior.deviations(),
+    ]
 
 
 def test_a_summary_says_what_the_answers_said(monkeypatch: Monkey) -> None:
@@ -50,10 +55,10 @@ def test_draws_follow_a_summary(monkeypatch: Monkey) -> None:
     features = pool(2)
     run = talk(Frugal(), features, taste(features, 2), 10)
     assert run.evidence.dropped == 6
-    found = run.posterior
-    within = found.odds @ found.covariances(np.arange(12)).diagonal(axis1=1, axis2=2)
-    spread = np.sqrt(within + found.odds @ (found.means - found.mean) ** 2)
-    np.testing.assert_allclose(run.draws.mean(axis=0), found.mean, atol=0.25)
+    posterior = run.posterior
+    within = posterior.odds @ posterior.covariances(np.arange(12)).diagonal(axis1=1, axis2=2)
+    spread = np.sqrt(within + posterior.odds @ (posterior.means - posterior.mean) ** 2)
+    np.testing.assert_allclose(run.draws.mean(axis=0), posterior.mean, atol=0.25)
     np.testing.assert_allclose(run.draws.std(axis=0), spread, atol=0.2)
 
 

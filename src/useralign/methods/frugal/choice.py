@@ -43,17 +43,8 @@ def shortlist(posterior: Posterior, best: int, out: set[int]) -> Indices:
 def values(posterior: Posterior, draws: Array, rows: Indices) -> tuple[Indices, Indices, Array]:
     """Return all pairs of some candidates and what asking about each is worth.
 
-    Parameters
-    ----------
-    posterior : Posterior
-    draws : ndarray, shape (S, K)
-    rows : ndarray of int, shape (M,)
-
-    Returns
-    -------
-    first, second : ndarray of int, shape (P,)
-        Indices in `rows`.
-    worth : ndarray, shape (P,)
+    Draws have shape (S, K), rows (M,). The pairs, two arrays of indices into `rows`, and their
+    worth have shape (P,).
     """
     first, second = np.triu_indices(len(rows), 1)
     worth = gains(posterior, rows, first, second)
@@ -66,19 +57,9 @@ def values(posterior: Posterior, draws: Array, rows: Indices) -> tuple[Indices, 
 
 
 def gains(posterior: Posterior, rows: Indices, first: Indices, second: Indices) -> Array:
-    """Return the knowledge gradient of pairs.
+    """Return the knowledge gradient of pairs, shape (P,).
 
-    Parameters
-    ----------
-    posterior : Posterior
-    rows : ndarray of int, shape (M,)
-        The candidates that may be the best.
-    first, second : ndarray of int, shape (P,)
-        Pairs, as indices into `rows`.
-
-    Returns
-    -------
-    ndarray, shape (P,)
+    The best may be among the candidates `rows`, shape (M,); pairs are indices into these.
     """
     means = posterior.means[:, rows]
     covariances = posterior.covariances(rows)
@@ -113,16 +94,9 @@ def _answers(
 
 
 def sharpening(draws: Array, first: Indices, second: Indices) -> Array:
-    """Return by how much a true answer is expected to raise the chance of naming the best.
+    """Return by how much a true answer is expected to raise the chance of naming the best, (P,).
 
-    Parameters
-    ----------
-    draws : ndarray, shape (S, M)
-    first, second : ndarray of int, shape (P,)
-
-    Returns
-    -------
-    ndarray, shape (P,)
+    Draws have shape (S, M); the pairs are P of their columns each.
     """
     columns = np.ascontiguousarray(draws.T)
     wins = (columns[first] > columns[second]).astype(np.float32)
@@ -140,13 +114,7 @@ def best_addition(draws: Array, screen: Sequence[int], allowed: NDArray[np.bool_
     """Return the candidate to add to a comparison; None if none is allowed.
 
     The person's choice is worth `E[max u]` over the comparison, so it is the allowed candidate
-    that raises it the most.
-
-    Parameters
-    ----------
-    draws : ndarray, shape (S, K)
-    screen : sequence of int
-    allowed : ndarray of bool, shape (K,)
+    that raises it the most. Draws have shape (S, K).
     """
     if not allowed.any():
         return None

@@ -30,60 +30,32 @@ _ROOT = np.sqrt(2.0 * np.pi)
 
 
 class Likelihoods(NamedTuple):
-    """The likelihoods of the observations under each hypothesis; arrays of shape (G, T).
+    """The likelihoods of the observations under each hypothesis; arrays of shape (G, T)."""
 
-    Parameters
-    ----------
-    low, high : ndarray
-        Limits, minus the mean of the observed quantity; may be infinite.
-    noise : ndarray
-        Standard deviation of the noise.
-    lapse : ndarray
-        Probability that the answer is turned round.
-    """
-
-    low: Array
+    low: Array  # limits, minus the mean of the observed quantity; may be infinite
     high: Array
-    noise: Array
-    lapse: Array
+    noise: Array  # standard deviation of the noise
+    lapse: Array  # probability that the answer is turned round
 
 
 class Sites(NamedTuple):
     """The normal stand-ins of the likelihoods, and what follows from them.
 
-    Parameters
-    ----------
-    precision, shift : ndarray, shape (G, T)
-        Natural parameters.
-    weights : ndarray, shape (G, T)
-        The posterior mean of anything is its prior mean plus `cross @ weights`.
-    shrink : ndarray, shape (G, T, T)
-        Its posterior covariance is the prior's minus `cross @ shrink @ cross.T`.
-    evidence : ndarray, shape (G,)
-        Logarithm of the probability of the observations.
+    The posterior mean of anything is its prior mean plus `cross @ weights`, and its posterior
+    covariance the prior's minus `cross @ shrink @ cross.T`.
     """
 
-    precision: Array
+    precision: Array  # natural parameters, both of shape (G, T)
     shift: Array
-    weights: Array
-    shrink: Array
-    evidence: Array
+    weights: Array  # shape (G, T)
+    shrink: Array  # shape (G, T, T)
+    evidence: Array  # shape (G,), logarithm of the probability of the observations
 
 
 def propagate(gram: Array, likelihoods: Likelihoods, start: tuple[Array, Array]) -> Sites:
-    """Fit the sites.
+    """Fit the sites to prior covariances of shape (G, T, T).
 
-    Parameters
-    ----------
-    gram : ndarray, shape (G, T, T)
-        Prior covariances.
-    likelihoods : Likelihoods
-    start : tuple of ndarray, shape (G, T)
-        Precisions and shifts to begin with; zeros will do.
-
-    Returns
-    -------
-    Sites
+    It starts with precisions and shifts of shape (G, T); zeros will do.
     """
     precision, shift = start
     for sweep in range(SWEEPS):
@@ -151,14 +123,27 @@ def _posterior(gram: Array, precision: Array, shift: Array) -> tuple[Array, ...]
     inner = root[:, :, None] * gram * root[:, None, :]
     diagonal = np.arange(gram.shape[1])
     inner[:, diagonal, diagonal] += 1.0
-    lower = np.linalg.cholesky(inner)
+    lower = np.asarray(np.linalg.cholesky(inner), dtype=np.float64)
     half_log = np.log(lower[:, diagonal, diagonal]).sum(axis=1)
-    shrink = root[:, :, None] * np.linalg.inv(inner) * root[:, None, :]
+    shrink = root[:, :, None] * _inverse(lower) * root[:, None, :]
     pulled = np.einsum("gts,gs->gt", gram, shift)
     weights = shift - np.einsum("gts,gs->gt", shrink, pulled)
     mean = np.einsum("gts,gs->gt", gram, weights)
     variance = gram[:, diagonal, diagonal] - ((gram @ shrink) * gram).sum(axis=2)
     return mean, np.maximum(variance, 1e-12), weights, shrink, half_log
+
+
+def _inverse(lower: Array) -> Array:
+    """Return inverses by their Cholesky factors, (G, T, T): half the work of `np.linalg.inv`."""
+    from scipy.linalg.lapack import dpotri  # noqa: PLC0415 - importing this package stays cheap
+
+    result = np.empty_like(lower)
+    for g, factor in enumerate(lower):
+        result[g] = dpotri(factor.T)[0]  # one half, with zeros in the other
+    result += result.transpose(0, 2, 1)
+    diagonal = np.arange(lower.shape[1])
+    result[:, diagonal, diagonal] /= 2.0
+    return result
 
 
 def _cavity(mean: Array, variance: Array, precision: Array, shift: Array) -> tuple[Array, Array]:

@@ -27,44 +27,21 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One observation.
+    """One observation: a linear quantity, and the interval in which it lies."""
 
-    Parameters
-    ----------
-    weights : ndarray, shape (K,)
-        Coefficients of the utilities, zero for what concerns the features alone.
-    direction : ndarray, shape (d,), or None
-        Of theta, for what concerns the features alone.
-    low, high : float
-        The interval.
-    noise, lapse : float
-        Least noise and least probability of a slip of this kind of observation.
-    """
-
-    weights: Array
-    direction: Array | None = None
+    weights: Array  # shape (K,), of the utilities; zero for what concerns the features alone
+    direction: Array | None = None  # shape (d,), of theta, for what concerns the features alone
     low: float = 0.0
     high: float = np.inf
-    noise: float = 0.0
+    noise: float = 0.0  # the least of this kind of observation, as is the probability of a slip
     lapse: float = 0.0
 
 
 class Frame:
-    """A pool under one belief about theta: with the prior, or without.
+    """A pool under one belief about theta, with the prior or without: theta is `map @ xi`.
 
-    Parameters
-    ----------
-    features : ndarray, shape (K, d)
-    prior : Prior or None
-
-    Attributes
-    ----------
-    map : ndarray, shape (d, m)
-        theta is `map @ xi`, plus its mean, up to a factor.
-    coordinates : ndarray, shape (K, m)
-        Z.
-    mean : ndarray, shape (K,)
-        Mean utilities.
+    `map` has shape (d, m), up to a factor and the mean; `coordinates`, shape (K, m), are Z; `mean`
+    has the mean utilities, shape (K,).
     """
 
     def __init__(self, features: Array, prior: Prior | None) -> None:
@@ -109,22 +86,12 @@ def _map(prior: Prior, dimension: int) -> Array:
     return np.hstack(parts)
 
 
-class Screen(NamedTuple):
-    """A screen of several candidates that was answered at once.
+class ScreenAnswer(NamedTuple):
+    """A screen of several candidates that was answered at once."""
 
-    Parameters
-    ----------
-    size : int
-        How many candidates it had.
-    best_of : bool
-        Whether the best was picked; else all were ranked.
-    begin : int
-        The index of its first observation.
-    """
-
-    size: int
-    best_of: bool
-    begin: int = 0
+    size: int  # how many candidates it had
+    best_of: bool  # whether the best was picked; else all were ranked
+    begin: int = 0  # the index of its first observation
 
     def log_outcomes(self, lapse: Array) -> Array:
         """Return the logarithm of what the probabilities of all answers would add up to.
@@ -160,24 +127,13 @@ class Summary(NamedTuple):
     Under hypothesis g the covariance of any two quantities a and b is the prior's minus
     `cov(a, u) @ shrink[g] @ cov(u, b)`, and the mean of a the prior's plus `cov(a, u) @
     weights[g]`, where u are the utilities of some candidates.
-
-    Parameters
-    ----------
-    candidates : ndarray of int, shape (n,)
-        Which ones; in small pools all.
-    linear : list of ndarray, shape (K, n)
-        Covariances of the linear parts of all utilities with theirs, by frame.
-    shrink : ndarray, shape (G, n, n)
-    weights : ndarray, shape (G, n)
-    evidence : ndarray, shape (G,)
-        Logarithm of the probability of what was observed.
     """
 
-    candidates: NDArray[np.intp]
-    linear: list[Array]
-    shrink: Array
-    weights: Array
-    evidence: Array
+    candidates: NDArray[np.intp]  # shape (n,); in small pools all
+    linear: list[Array]  # shape (K, n) by frame: covariances of all linear parts with theirs
+    shrink: Array  # shape (G, n, n)
+    weights: Array  # shape (G, n)
+    evidence: Array  # shape (G,), logarithm of the probability of what was observed
 
     def covariance(self, frame: int, share: float, rows: NDArray[np.intp] | slice) -> Array:
         """Return prior covariances of utilities with those of the candidates, (rows, n)."""
@@ -189,37 +145,22 @@ class Summary(NamedTuple):
 
 @dataclass(slots=True)
 class Evidence:
-    """The observations over one pool, with the covariances that inference needs.
+    """The observations over one pool, with the covariances that inference needs."""
 
-    Parameters
-    ----------
-    frames : list of Frame
-        Without the prior, and with it if there is one.
-
-    Attributes
-    ----------
-    shared : ndarray, shape (T, T)
-        Covariances of the noise that pairs of one screen have in common, for a noise of 1.
-    alone : ndarray, shape (T,)
-        Standard deviations of the rest of it, each observation's own.
-    screens : list of Screen
-        The screens that decided several pairs by one click.
-    summary : Summary or None
-        What is known from observations that are no longer kept; there were `dropped`.
-    """
-
-    frames: list[Frame]
+    frames: list[Frame]  # without the prior, and with it if there is one
     observations: list[Observation] = field(default_factory=list)
     weights: Array = field(init=False)
     weights_gram: Array = field(init=False)
+    # Covariances, (T, T), of the noise that pairs of one screen have in common, for a noise of 1,
+    # and standard deviations, (T,), of the rest of it, each observation's own.
     shared: Array = field(init=False)
     alone: Array = field(init=False)
-    screens: list[Screen] = field(default_factory=list)
+    screens: list[ScreenAnswer] = field(default_factory=list)  # those that decided several pairs
     means: Array = field(init=False)
     loadings: list[Array] = field(init=False)
     crosses: list[Array] = field(init=False)
-    summary: Summary | None = None
-    dropped: int = 0
+    summary: Summary | None = None  # of observations that are no longer kept
+    dropped: int = 0  # how many those were
 
     def __post_init__(self) -> None:
         """Start without observations."""
@@ -255,7 +196,7 @@ class Evidence:
         self.alone[begin:] = np.sqrt(own)
         self.shared[begin:, begin:] = noise - own * np.eye(len(noise))
         best_of = bool((weights.max(axis=0) > 0).sum() == 1)
-        self.screens.append(Screen(len(noise) + 1, best_of, begin))
+        self.screens.append(ScreenAnswer(len(noise) + 1, best_of, begin))
 
     def add(self, observation: Observation) -> None:
         """Add one observation."""
@@ -281,8 +222,8 @@ class Evidence:
         """Go on with a summary in place of the oldest observations: those of whole answers."""
         self.summary = summary
         self.dropped += count
-        kept = [screen for screen in self.screens if screen.begin >= count]
-        self.screens = [screen._replace(begin=screen.begin - count) for screen in kept]
+        recent = [screen for screen in self.screens if screen.begin >= count]
+        self.screens = [screen._replace(begin=screen.begin - count) for screen in recent]
         self.observations = self.observations[count:]
         self.shared, self.alone = self.shared[count:, count:], self.alone[count:]
         self.weights, self.weights_gram = self.weights[count:], self.weights_gram[count:, count:]

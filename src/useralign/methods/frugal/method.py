@@ -62,7 +62,7 @@ class FrugalRun(Run):
             method.prior.check(*features.shape)
             frames.append(Frame(features, method.prior))
         self.evidence = Evidence(frames)
-        self.hypotheses = Hypotheses.grid(with_prior=method.prior is not None)
+        self.hypotheses = Hypotheses.grid(method.prior)
         self.posterior: Posterior = infer(self.evidence, self.hypotheses)
         self._answered: set[frozenset[int]] = set()
         self._sampler: Sampler | None = None

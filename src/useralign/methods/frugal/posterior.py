@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from useralign.methods.frugal.evidence import Evidence
+    from useralign.methods.frugal.prior import Prior
 
     Array = NDArray[np.float64]
 
@@ -34,36 +35,25 @@ NOISES = (
     (1.5, 0.05, 0.12),
     (6.0, 0.05, 0.04),
 )
-# How much of a prior's mean counts; 0 leaves the prior out altogether, -1 is for somebody who likes
-# what others do not.
+# How much of a prior's mean counts, unless the prior says so itself; 0 leaves the prior out
+# altogether, -1 is for somebody who likes what others do not.
 TRUSTS = ((0.0, 0.3), (0.5, 0.3), (1.0, 0.3), (-1.0, 0.1))
 
 
 @dataclass(frozen=True, slots=True)
 class Hypotheses:
-    """All combinations; arrays of shape (G,).
+    """All combinations; arrays of shape (G,)."""
 
-    Parameters
-    ----------
-    share : ndarray
-        rho, the share of the variance that belongs to each candidate alone.
-    noise, lapse : ndarray
-        Standard deviation of the noise of an answer, and probability of a slip.
-    trust : ndarray
-        How much of the prior's mean counts.
-    log_prior : ndarray
-    """
-
-    share: Array
-    noise: Array
-    lapse: Array
-    trust: Array
+    share: Array  # rho, the share of the variance that belongs to each candidate alone
+    noise: Array  # standard deviation of the noise of an answer
+    lapse: Array  # probability of a slip
+    trust: Array  # how much of the prior's mean counts
     log_prior: Array
 
     @classmethod
-    def grid(cls, *, with_prior: bool) -> Hypotheses:
+    def grid(cls, prior: Prior | None) -> Hypotheses:
         """Combine all values; without a prior there is nothing to trust."""
-        trusts = TRUSTS if with_prior else ((0.0, 1.0),)
+        trusts = ((0.0, 1.0),) if prior is None else prior.trust or TRUSTS
         rows = [
             (share, noise, lapse, trust, np.log(a * b * c))
             for share, a in SHARES
@@ -78,33 +68,16 @@ class Hypotheses:
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """The posterior of the utilities.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    hypotheses : Hypotheses
-    gram : ndarray, shape (G, T, T)
-        Prior covariances of what was observed.
-    sites : Sites
-        Of all hypotheses.
-    weights : ndarray, shape (G,)
-        Posterior probabilities of the hypotheses.
-    active : ndarray of int, shape (H,)
-        Indices of those with enough weight; `odds` has their weights, rescaled to add up to 1.
-    odds : ndarray, shape (H,)
-    means : ndarray, shape (H, K)
-        Mean utilities under each of these.
-    """
+    """The posterior of the utilities."""
 
     evidence: Evidence
     hypotheses: Hypotheses
-    gram: Array
-    sites: Sites
-    weights: Array
-    active: NDArray[np.intp]
-    odds: Array
-    means: Array
+    gram: Array  # shape (G, T, T), prior covariances of what was observed
+    sites: Sites  # of all hypotheses
+    weights: Array  # shape (G,), posterior probabilities of the hypotheses
+    active: NDArray[np.intp]  # shape (H,), indices of those with enough weight
+    odds: Array  # shape (H,), their weights, rescaled to add up to 1
+    means: Array  # shape (H, K), mean utilities under each of these
 
     @property
     def mean(self) -> Array:
@@ -178,15 +151,7 @@ class Posterior:
 def infer(
     evidence: Evidence, hypotheses: Hypotheses, start: tuple[Array, Array] | None = None
 ) -> Posterior:
-    """Compute the posterior.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    hypotheses : Hypotheses
-    start : tuple of ndarray, shape (G, T), optional
-        Sites to begin with.
-    """
+    """Compute the posterior, from the precisions and shifts of sites, shape (G, T), if given."""
     count, steps = len(hypotheses), len(evidence)
     if not steps:
         empty = np.zeros((count, 0))
@@ -222,17 +187,8 @@ def summarise(posterior: Posterior, count: int) -> tuple[Summary, tuple[Array, A
     changes: with the sites of the others the posterior is the same, as far as what was observed
     is about the utilities of the summary's candidates.
 
-    Parameters
-    ----------
-    posterior : Posterior
-    count : int
-        How many of the observations.
-
-    Returns
-    -------
-    summary : Summary
-    start : tuple of ndarray, shape (G, T - count)
-        The sites of the other observations.
+    Returns the summary, with the first `count` observations in it, and the precisions and shifts
+    of the others' sites, shape (G, T - count).
     """
     evidence, sites, gram = posterior.evidence, posterior.sites, posterior.gram
     limits = likelihoods(evidence, posterior.hypotheses)
@@ -259,11 +215,11 @@ def _empty(posterior: Posterior) -> Summary:
     """Return a summary of nothing: of all candidates, or those compared and the likeliest."""
     evidence, count = posterior.evidence, len(posterior.hypotheses)
     rank = -posterior.mean - 1e6 * (np.abs(evidence.weights) == 1.0).any(axis=0)
-    chosen = np.sort(np.argsort(rank, kind="stable")[:SUMMARISED])
-    linear = [frame.coordinates @ frame.coordinates[chosen].T for frame in evidence.frames]
-    size = len(chosen)
+    rows = np.sort(np.argsort(rank, kind="stable")[:SUMMARISED])
+    linear = [frame.coordinates @ frame.coordinates[rows].T for frame in evidence.frames]
+    size = len(rows)
     none = np.zeros((count, size, size))
-    return Summary(chosen, linear, none, np.zeros((count, size)), np.zeros(count))
+    return Summary(rows, linear, none, np.zeros((count, size)), np.zeros(count))
 
 
 def _levers(posterior: Posterior, summary: Summary, g: int, count: int) -> Array:

@@ -10,7 +10,9 @@ import numpy as np
 
 from useralign.errors import OptionError
 
-_KEYS = ("mean", "spread", "factor", "popularity")
+_KEYS = ("mean", "spread", "factor", "popularity", "trust")
+_TABLES = ("factor", "trust")
+_MOST = 8  # kinds of trust: each makes every answer slower
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +20,8 @@ class Prior:
     """A Gaussian prior on the preference vector, and how popular each candidate is.
 
     theta has mean `mean` and covariance `diag(spread**2) + factor @ factor.T`. Its unit does not
-    matter: the method scales it so that utilities vary by 1. Every part may be left out. How much
-    the prior counts is not said here: the method weighs it by the person's own answers, down to
+    matter: the method scales it so that utilities vary by 1. Every part may be left out. However
+    much the prior is trusted at first, the method weighs it by the person's own answers, down to
     not at all.
 
     Parameters
@@ -33,21 +35,31 @@ class Prior:
     popularity : tuple of float, length K, optional
         What candidates are worth to people beyond their features, in units of the standard
         deviation of one person's utilities.
+    trust : tuple of (float, float), optional
+        How much of the mean and the popularity may count, each with its probability: 0 leaves the
+        prior out altogether, -1 is for somebody who likes what others do not. The method's own
+        when not given.
     """
 
     mean: tuple[float, ...] | None = None
     spread: tuple[float, ...] | None = None
     factor: tuple[tuple[float, ...], ...] | None = None
     popularity: tuple[float, ...] | None = None
+    trust: tuple[tuple[float, float], ...] | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers, and keep them as tuples."""
         for key in _KEYS:
             value = getattr(self, key)
             if value is not None:
-                object.__setattr__(self, key, _tuples(key, value, 2 if key == "factor" else 1))
+                object.__setattr__(self, key, _tuples(key, value, 2 if key in _TABLES else 1))
         if self.spread is not None and min(self.spread, default=0.0) < 0:
             raise OptionError("the prior's spread must not be negative")
+        if self.trust is not None and not _probable(self.trust):
+            raise OptionError(
+                f"the prior's trust must be at most {_MOST} pairs of how much counts and its "
+                f"probability, above 0; got {self.trust!r:.60}"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return its parts, as plain data."""
@@ -83,6 +95,10 @@ class Prior:
                     f"the prior's {key} must have {length} entries for this pool of {count} "
                     f"candidates with {dimension} features; got {len(value)}"
                 )
+
+
+def _probable(pairs: tuple[tuple[float, ...], ...]) -> bool:
+    return 0 < len(pairs) <= _MOST and all(len(pair) == 2 and pair[1] > 0 for pair in pairs)
 
 
 def _tuples(key: str, value: Any, depth: int) -> tuple[Any, ...]:

@@ -67,7 +67,7 @@ class Sampler:
         self.residual = normal.standard_normal((draws, len(frames[0].mean)))
         self.xi = [normal.standard_normal((draws, f.coordinates.shape[1])) for f in frames]
         self.linear = [xi @ f.coordinates.T for xi, f in zip(self.xi, frames, strict=True)]
-        self._seen = [np.zeros((0, draws)) for _ in frames]
+        self._projections = [np.zeros((0, draws)) for _ in frames]
         self._dropped = [0 for _ in frames]
         behind = self.residual.max(axis=1, keepdims=True) - self.residual
         self.reach = float(np.quantile(behind, SURE)) or 1.0
@@ -76,7 +76,7 @@ class Sampler:
         """Return one that goes its own way, with the same generator of another owner."""
         twin = copy(self)
         twin.generator = generator
-        twin._seen, twin._dropped = list(self._seen), list(self._dropped)
+        twin._projections, twin._dropped = list(self._projections), list(self._dropped)
         return twin
 
     def draw(self, posterior: Posterior, sweeps: int = SWEEPS) -> Array:
@@ -84,29 +84,29 @@ class Sampler:
         steps, chains = len(posterior.evidence), self.draws // 2
         random = self.generator(posterior.evidence.dropped + steps + 1)
         ends = np.rint(np.cumsum(posterior.odds) * chains).astype(int)
-        drawn = np.tile(np.repeat(posterior.active, np.diff(ends, prepend=0)), 2)
-        groups = [(int(g), np.flatnonzero(drawn == g)) for g in np.unique(drawn)]
-        result, seen = np.empty_like(self.residual), np.empty((self.draws, steps))
+        hypothesis = np.tile(np.repeat(posterior.active, np.diff(ends, prepend=0)), 2)
+        groups = [(int(g), np.flatnonzero(hypothesis == g)) for g in np.unique(hypothesis)]
+        result, own = np.empty_like(self.residual), np.empty((self.draws, steps))
         for g, rows in groups:
-            result[rows], seen[rows] = self._before(posterior, g, rows)
+            result[rows], own[rows] = self._before(posterior, g, rows)
         if not steps:
             return result
         if (summary := posterior.evidence.summary) is not None:
             normal = random.standard_normal((self.draws, len(summary.candidates)))
             for g, rows in groups:
                 step, inside = _towards(posterior, summary, g, normal[rows], result[rows])
-                seen[rows] += step @ inside
+                own[rows] += step @ inside
                 result[rows] += (step + summary.weights[g]) @ posterior.link(g).T
         limits = likelihoods(posterior.evidence, posterior.hypotheses)
-        seen += limits.noise[drawn] * random.standard_normal(seen.shape)
+        own += limits.noise[hypothesis] * random.standard_normal(own.shape)
         if posterior.evidence.screens:
             shared = _shared(posterior.evidence, random, self.draws)
-            seen += posterior.hypotheses.noise[drawn, None] * shared
+            own += posterior.hypotheses.noise[hypothesis, None] * shared
         inverse = _inverses(posterior, limits)
         normal = random.standard_normal((sweeps + 1, chains, steps))
-        begin, lines = _approximate(posterior, normal, drawn[:chains])
-        observed = gibbs(begin, lines, inverse, drawn[:chains], limits, random=random)
-        missing = np.vstack([observed, observed]) - seen
+        begin, lines = _approximate(posterior, normal, hypothesis[:chains])
+        observed = gibbs(begin, lines, inverse, hypothesis[:chains], limits, random=random)
+        missing = np.vstack([observed, observed]) - own
         for g, rows in groups:
             result[rows] += missing[rows] @ inverse[g] @ posterior.cross(g).T
         return result
@@ -118,13 +118,14 @@ class Sampler:
         linear, residual = np.sqrt(1.0 - share), np.sqrt(share)
         result = linear * self.linear[frame][rows] + residual * self.residual[rows]
         result += posterior.hypotheses.trust[g] * evidence.frames[-1].mean
-        gone = evidence.dropped - self._dropped[frame]
+        dropped = evidence.dropped - self._dropped[frame]
         self._dropped[frame] = evidence.dropped
-        seen, loadings = self._seen[frame][gone:], evidence.loadings[frame]
-        self._seen[frame] = seen
-        for row in loadings[len(seen) :]:  # one by one, so that a replay has the same digits
-            seen = self._seen[frame] = np.vstack([seen, self.xi[frame] @ row])
-        return result, linear * seen.T[rows] + residual * self.residual[rows] @ evidence.weights.T
+        projections, loadings = self._projections[frame][dropped:], evidence.loadings[frame]
+        self._projections[frame] = projections
+        for row in loadings[len(projections) :]:  # one by one, so that a replay has the same digits
+            projections = self._projections[frame] = np.vstack([projections, self.xi[frame] @ row])
+        own = residual * self.residual[rows] @ evidence.weights.T
+        return result, linear * projections.T[rows] + own
 
 
 def _towards(
@@ -155,21 +156,10 @@ def _shared(evidence: Evidence, random: np.random.Generator, draws: int) -> Arra
 def _approximate(
     posterior: Posterior, normal: Array, hypothesis: NDArray[np.intp]
 ) -> tuple[Array, Array]:
-    """Draw the observations from the normal approximation.
+    """Draw the observations from the normal approximation, by normal numbers (n + 1, S, T).
 
-    Parameters
-    ----------
-    posterior : Posterior
-    normal : ndarray, shape (n + 1, S, T)
-        Standard normal numbers.
-    hypothesis : ndarray of int, shape (S,)
-        That of each draw.
-
-    Returns
-    -------
-    draws : ndarray, shape (S, T)
-    lines : ndarray, shape (n, S, T)
-        Other draws, less their mean: directions in which there is room.
+    Returns draws, shape (S, T), and others less their mean, shape (n, S, T): directions in which
+    there is room. The hypothesis of each draw has shape (S,).
     """
     means = np.empty_like(normal[0])
     for g in np.unique(hypothesis):
@@ -193,6 +183,7 @@ class _Target(NamedTuple):
     """What the chains draw from; the last axis is that of the chains."""
 
     inverse: Array  # (T, T, S)
+    groups: list[tuple[Array, NDArray[np.intp]]]  # chains that share an inverse, with that
     low: Array  # (T, S)
     high: Array
     lapse: Array
@@ -231,7 +222,8 @@ def gibbs(
         np.ascontiguousarray(each[hypothesis].T) for each in (limits.low, limits.high, limits.lapse)
     )
     chains = np.take(np.ascontiguousarray(inverse.transpose(1, 2, 0)), hypothesis, axis=2)
-    target = _Target(chains, low, high, lapse)
+    groups = [(inverse[g], np.flatnonzero(hypothesis == g)) for g in np.unique(hypothesis)]
+    target = _Target(chains, groups, low, high, lapse)
     values = np.ascontiguousarray(start.T)
     for line in lines:
         _each(values, target, random.random((2, *values.shape)))
@@ -269,7 +261,9 @@ def _along(values: Array, line: Array, target: _Target, chance: Array) -> Array:
     from scipy.special import ndtr, ndtri  # noqa: PLC0415 - importing this package stays cheap
 
     line = np.where(np.abs(line) < _LEAST, _LEAST, line)
-    pulled = np.einsum("tus,us->ts", target.inverse, line)
+    pulled = np.empty_like(line)
+    for inverse, rows in target.groups:
+        pulled[:, rows] = inverse @ line[:, rows]
     spread = 1.0 / np.sqrt(np.einsum("ts,ts->s", line, pulled))
     centre = -(spread**2) * np.einsum("ts,ts->s", values, pulled)
     ends = (target.low - values) / line, (target.high - values) / line
