@@ -79,9 +79,9 @@ def test_rows_of_zeros(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_cone_keeps_every_answer() -> None:
     rows = random_rows(8, 5, seed=3, noise=0.0)
-    free, kept = fit(rows, 3.0), fit(rows, 3.0, cone=True)
-    assert (rows @ kept.w).min() >= -1e-8
-    assert kept.loss >= free.loss - 1e-9
+    free, inside = fit(rows, 3.0), fit(rows, 3.0, cone=True)
+    assert (rows @ inside.w).min() >= -1e-8
+    assert inside.loss >= free.loss - 1e-9
 
 
 def test_compiled_and_numpy_agree() -> None:

@@ -55,7 +55,7 @@ def test_equal_alone_says_nothing() -> None:
 
 
 def answer_randomly(engine: Engine, answers: int, seed: int) -> Engine:
-    """Tell an engine consistent answers about pairs drawn at random."""
+    """Add consistent answers about pairs drawn at random to an engine."""
     draw = np.random.default_rng([seed, 1])
     count, dimension = engine.features.shape
     worth = engine.features @ draw.normal(size=dimension)

@@ -122,10 +122,12 @@ def test_uncertainty_asks_what_is_least_certain() -> None:
     pair = ua.Session.from_dict(pool, state).ask()
     assert pair is not None
     answers = [(w, a.first + a.second - w) for a in session.answers if (w := a.winner) is not None]
-    known = posterior(pool.features, answers, 3.0)
-    doubt = np.abs(known.mean[:, None] - known.mean) / np.sqrt(1 + np.pi / 8 * known.differences())
-    best = int(known.mean.argmax())
-    plausible = known.mean + 1.645 * np.sqrt(known.differences()[best]) >= known.mean[best]
+    belief = posterior(pool.features, answers, 3.0)
+    doubt = np.abs(belief.mean[:, None] - belief.mean) / np.sqrt(
+        1 + np.pi / 8 * belief.differences()
+    )
+    best = int(belief.mean.argmax())
+    plausible = belief.mean + 1.645 * np.sqrt(belief.differences()[best]) >= belief.mean[best]
     for one, other in answers:
         doubt[one, other] = doubt[other, one] = np.inf
     doubt[np.eye(10, dtype=bool)] = np.inf

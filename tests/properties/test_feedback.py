@@ -18,10 +18,10 @@ talks = st.lists(st.sampled_from(MOVES), max_size=9)
 relaxed = settings(max_examples=40, deadline=None)
 
 
-def begin(size: tuple[int, int, int], method: str, shown: int) -> ua.Session:
+def begin(size: tuple[int, int, int], method: str, per_screen: int) -> ua.Session:
     names = [f"answer {k}" for k in range(size[0])]
     pool = ua.Pool("Which?", names, gaussian_features(*size), normalise="none")
-    return ua.Session(pool, method, seed=size[2], per_screen=shown, budget=60)
+    return ua.Session(pool, method, seed=size[2], per_screen=per_screen, budget=60)
 
 
 def say(session: ua.Session, move: str) -> bool:
@@ -41,24 +41,24 @@ def say(session: ua.Session, move: str) -> bool:
         row = noise / (2.0 * np.linalg.norm(noise))
         session.extend([f"new at {step}, {len(session.pool)}"], row[None, :])
         return True
-    asked = session.ask()
-    if asked is None or move == "withdraw":
+    comparison = session.ask()
+    if comparison is None or move == "withdraw":
         return False
     if move in ("equal", "neither", "skip"):
         getattr(session, move)()
     elif move == "rank":
-        session.rank(asked.candidates[::-1])
+        session.rank(comparison.candidates[::-1])
     else:
-        session.tell(asked.candidates[0 if move == "first" else -1])
+        session.tell(comparison.candidates[0 if move == "first" else -1])
     return True
 
 
 @relaxed
 @given(sizes, st.sampled_from(METHODS), st.integers(2, 4), talks)
 def test_undoing_returns_to_the_same_comparison(
-    size: tuple[int, int, int], method: str, shown: int, talk: list[str]
+    size: tuple[int, int, int], method: str, per_screen: int, talk: list[str]
 ) -> None:
-    session, seen = begin(size, method, shown), list[tuple[object, ...]]()
+    session, seen = begin(size, method, per_screen), list[tuple[object, ...]]()
     for move in talk:
         before = (session.ask(), session.best, session.cost)
         if move != "extend" and say(session, move):
@@ -72,10 +72,10 @@ def test_undoing_returns_to_the_same_comparison(
 @relaxed
 @given(sizes, st.sampled_from(METHODS), st.integers(2, 4), talks, st.booleans())
 def test_a_replay_goes_on_alike(
-    size: tuple[int, int, int], method: str, shown: int, talk: list[str], looked: bool
+    size: tuple[int, int, int], method: str, per_screen: int, talk: list[str], looked: bool
 ) -> None:
     """Also where the pool grew on the way, and whether or not somebody looked in between."""
-    session = begin(size, method, shown)
+    session = begin(size, method, per_screen)
     for move in talk:
         say(session, move)
         if looked:
@@ -92,17 +92,17 @@ def test_a_replay_goes_on_alike(
 @relaxed
 @given(sizes, st.sampled_from(METHODS), st.integers(2, 4), talks)
 def test_growing_loses_nothing(
-    size: tuple[int, int, int], method: str, shown: int, talk: list[str]
+    size: tuple[int, int, int], method: str, per_screen: int, talk: list[str]
 ) -> None:
-    session = begin(size, method, shown)
+    session = begin(size, method, per_screen)
     for move in [*talk, "extend"]:
-        texts, told = [candidate.text for candidate in session.pool], session.answers
+        texts, answers = [candidate.text for candidate in session.pool], session.answers
         rows = session.pool.raw_features
         say(session, move)
         now = [candidate.text for candidate in session.pool]
         assert now[: len(texts)] == texts
         assert len(set(now)) == len(now) == len(session.scores)
-        assert session.answers[: len(told)] == told
+        assert session.answers[: len(answers)] == answers
         np.testing.assert_array_equal(session.pool.raw_features[: len(rows)], rows)
         assert [candidate.index for candidate in session.pool] == list(range(len(now)))
 
@@ -110,16 +110,16 @@ def test_growing_loses_nothing(
 @relaxed
 @given(sizes, st.integers(2, 4), talks)
 def test_what_will_not_do_is_not_recommended(
-    size: tuple[int, int, int], shown: int, talk: list[str]
+    size: tuple[int, int, int], per_screen: int, talk: list[str]
 ) -> None:
-    session = begin(size, "useralign", shown)
+    session = begin(size, "useralign", per_screen)
     for move in talk:
         say(session, move)
         rejected = {k for a in session.answers if a.kind == "neither" for k in a.candidates}
         if len(rejected) < len(session.pool):
             assert session.best.index not in rejected
-            asked = session.ask()
-            assert asked is None or not rejected & {c.index for c in asked.candidates}
+            comparison = session.ask()
+            assert comparison is None or not rejected & {c.index for c in comparison.candidates}
 
 
 @relaxed
@@ -133,6 +133,6 @@ def test_soft_evidence_leaves_the_bound_true(size: tuple[int, int, int], talk: l
     for move in talk:
         if move in ("equal", "skip", "remark"):
             say(session, move)
-        elif (asked := session.ask()) is not None:
-            session.tell(max(asked.candidates, key=lambda c: worth[c.index]))
+        elif (comparison := session.ask()) is not None:
+            session.tell(max(comparison.candidates, key=lambda c: worth[c.index]))
         assert worth.max() - worth[session.best.index] <= session.bound + 1e-6

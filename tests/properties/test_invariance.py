@@ -85,7 +85,7 @@ def test_permuting_the_candidates_permutes_the_result(size: tuple[int, int, int]
     """From the first answer on, where no tie is broken by lot."""
     features = gaussian_features(*size)
     order = np.random.default_rng(size[2]).permutation(size[0])  # new place -> old place
-    place = np.argsort(order)
+    index = np.argsort(order)
     ours, theirs = (Exact(f, 3.0, 0.05, cone=True) for f in (features, features[order]))
     taste = features @ np.random.default_rng(size[2] + 1).normal(size=size[1])
     pair: tuple[int, int] | None = (0, 1)
@@ -94,11 +94,11 @@ def test_permuting_the_candidates_permutes_the_result(size: tuple[int, int, int]
             break
         winner, loser = sorted(pair, key=lambda k: -taste[k])
         ours.add(winner, loser)
-        theirs.add(int(place[winner]), int(place[loser]))
+        theirs.add(int(index[winner]), int(index[loser]))
         incumbent = int(ours.scores().argmax())
         challenger, bound = ours.challenge(incumbent)
         other, other_bound = theirs.challenge(int(theirs.scores().argmax()))
-        assert int(theirs.scores().argmax()) == place[incumbent]
+        assert int(theirs.scores().argmax()) == index[incumbent]
         assert abs(bound - other_bound) <= 1e-9
         if challenger is None:
             assert other is None

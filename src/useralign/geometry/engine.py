@@ -300,9 +300,9 @@ class Exact(Engine):
             if done.any():
                 # The first round left what fell below its best with a bound, not with a value.
                 done &= self._ceilings >= reached - TIE
-                seen = done.copy()
-                seen[excluded] = False
-                best = float(self._ceilings[seen].max(initial=0.0))
+                exact = done.copy()
+                exact[excluded] = False
+                best = float(self._ceilings[exact].max(initial=0.0))
             while True:
                 open_ = (self._ceilings >= max(best - TIE, ZERO)) & ~done
                 open_[excluded] = False
@@ -322,14 +322,14 @@ class Exact(Engine):
         differences = self.features[block] - self.features[self._incumbent]
         products = differences @ self.evidence.rows.T
         bounds = self._ceilings[block]
-        reached, seen, duals = project(
+        reached, count, duals = project(
             self.evidence.gram, products, self._gaps[block], bounds, best=best, slack=slack
         )
-        if seen and bounds[:seen].min() < SMALL:
-            small = np.flatnonzero(bounds[:seen] < SMALL)
+        if count and bounds[:count].min() < SMALL:
+            small = np.flatnonzero(bounds[:count] < SMALL)
             residuals = differences[small] + duals[small] @ self.evidence.rows
             bounds[small] = np.sqrt(np.einsum("nd,nd->n", residuals, residuals))
-            reached = max(best, float(bounds[:seen].max()))
+            reached = max(best, float(bounds[:count].max()))
         self._ceilings[block] = bounds
         return reached
 

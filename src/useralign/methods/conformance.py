@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from useralign.checks import promise
 from useralign.errors import FeedbackError
 
 if TYPE_CHECKING:
@@ -34,12 +35,12 @@ def check_method(method: Method, *, steps: int = 12, seed: int = 5) -> None:
     count = getattr(method, "utilities", np.zeros(9)).shape[0]
     features = np.random.default_rng(seed).normal(size=(count, 4))
     features /= 2.0 * np.linalg.norm(features, axis=1).max()
-    _promise(0 <= method.start(features, seed).best() < count, "best() is an index of the pool")
+    promise(0 <= method.start(features, seed).best() < count, "best() is an index of the pool")
     for kinds in (["add"], ["add", "equal", "exclude", "add", "skip", "lean", "dislike"]):
         _check_dialogue(method, features, islice(cycle(kinds), steps), seed)
     json.dumps(method.options())
     again = type(method)(**method.options()).start(features, seed)
-    _promise(again.best() == method.start(features, seed).best(), "options() rebuild the method")
+    promise(again.best() == method.start(features, seed).best(), "options() rebuild the method")
 
 
 def _check_dialogue(
@@ -50,12 +51,12 @@ def _check_dialogue(
     run, history = method.start(features, seed), list[tuple[str, tuple[int, ...]]]()
     for kind in kinds:
         decision = run.decide()
-        _promise(decision == run.decide(), "decide() twice gives the same decision")
+        promise(decision == run.decide(), "decide() twice gives the same decision")
         _check_state(run)
         if decision.second is None:
-            _promise(not run.several(3), "several() is empty when there is nothing to ask")
+            promise(not run.several(3), "several() is empty when there is nothing to ask")
             break
-        _promise(method.asks, "a method that does not ask returns no second candidate")
+        promise(method.asks, "a method that does not ask returns no second candidate")
         _check_screens(run, (decision.first, decision.second))
         pair = (decision.first, decision.second)
         better = max(pair, key=lambda k: worth[k])
@@ -64,9 +65,9 @@ def _check_dialogue(
         if _give(run, feedback):
             history.append(feedback)
         else:
-            _promise(run.decide() == decision, f"refusing to {kind} changes nothing")
+            promise(run.decide() == decision, f"refusing to {kind} changes nothing")
         _check_replay(method, run, features, history, seed)
-    _promise(run.scores().shape == (len(features),), "scores() has one number per candidate")
+    promise(run.scores().shape == (len(features),), "scores() has one number per candidate")
 
 
 def _give(run: Run, feedback: Feedback) -> bool:
@@ -83,41 +84,39 @@ def _give(run: Run, feedback: Feedback) -> bool:
         else:
             getattr(run, kind)(*indices)
     except FeedbackError:
-        _promise(not takes, f"takes() tells whether {kind}() is refused")
+        promise(not takes, f"takes() tells whether {kind}() is refused")
         return False
-    _promise(takes, f"takes() tells whether {kind}() is refused")
+    promise(takes, f"takes() tells whether {kind}() is refused")
     return True
 
 
 def _check_state(run: Run) -> None:
-    _promise(bool(run.possible()[run.best()]), "best() is possible")
-    _promise(
+    promise(bool(run.possible()[run.best()]), "best() is possible")
+    promise(
         run.best() not in run.out,
         "what is out of the running is not recommended while others remain",
     )
     sure = run.confidence()
     if sure is not None:
         right = 0.0 <= sure.probability <= 1.0 and 1 <= sure.top <= len(run.features)
-        _promise(right, "confidence() is a probability and a number of candidates")
-    _promise(run.satisfied() in (True, False), "satisfied() is True or False")
+        promise(right, "confidence() is a probability and a number of candidates")
+    promise(run.satisfied() in (True, False), "satisfied() is True or False")
 
 
 def _check_screens(run: Run, pair: tuple[int, int]) -> None:
-    _promise(pair[0] != pair[1], "the two candidates differ")
+    promise(pair[0] != pair[1], "the two candidates differ")
     for count in (2, 3, 4, 9):
         screen = run.several(count)
-        _promise(screen == run.several(count), "several() twice gives the same candidates")
-        _promise(count > 2 or screen == pair, "several(2) is the pair of decide()")
-        _promise(len(screen) > 1, "several() has a pair where decide() has one")
-        _promise(len(set(screen)) == len(screen) <= count, "several() gives no more, each once")
-        _promise(
-            set(screen) <= set(range(len(run.features))), "several() gives indices of the pool"
-        )
-        _promise(
+        promise(screen == run.several(count), "several() twice gives the same candidates")
+        promise(count > 2 or screen == pair, "several(2) is the pair of decide()")
+        promise(len(screen) > 1, "several() has a pair where decide() has one")
+        promise(len(set(screen)) == len(screen) <= count, "several() gives no more, each once")
+        promise(set(screen) <= set(range(len(run.features))), "several() gives indices of the pool")
+        promise(
             not run.out & set(screen), "what is out of the running is not shown while others remain"
         )
         pairs = {frozenset(two) for two in combinations(screen, 2)}
-        _promise(not run.barred & pairs, "a pair that was skipped is not shown")
+        promise(not run.barred & pairs, "a pair that was skipped is not shown")
 
 
 def _check_replay(
@@ -129,10 +128,5 @@ def _check_replay(
     ours, theirs = run.decide(), replay.decide()
     # A cache may cost the last digits of a bound, never a decision.
     alike = ours[:2] == theirs[:2] and math.isclose(ours.bound, theirs.bound, abs_tol=1e-9)
-    _promise(alike, "a replay of the answers decides alike")
-    _promise(replay.best() == run.best(), "a replay of the answers recommends alike")
-
-
-def _promise(holds: bool, what: str) -> None:
-    if not holds:
-        raise AssertionError(f"broken promise: {what}")
+    promise(alike, "a replay of the answers decides alike")
+    promise(replay.best() == run.best(), "a replay of the answers recommends alike")

@@ -137,6 +137,7 @@ class ConfidenceRun(EngineRun):
         self.fixed_budget = fixed_budget
         self._winners: dict[frozenset[int], int] = {}
         self._decision: Decision | None = None
+        self._stuck = False  # whether recorded answers are selected over and over
 
     def add(self, first: int, second: int, winner: int) -> None:
         """Take in the answer to one comparison."""
@@ -148,7 +149,7 @@ class ConfidenceRun(EngineRun):
         """Decide first, so that recorded answers are reused at the same place in a replay."""
         if not self.method.reask:
             self.decide()
-        self._decision = None
+        self._decision, self._stuck = None, False
 
     def decide(self) -> Decision:
         """Run lines 6 to 12 of Algorithm 2, reusing recorded answers unless `reask` is set."""
@@ -160,9 +161,15 @@ class ConfidenceRun(EngineRun):
                     break
                 self.engine.add(winner, decision.first + (decision.second or 0) - winner)
             else:
-                decision = self._unanswered()
+                self._stuck = True
+                decision = self._knock_out()
             self._decision = decision
         return self._decision
+
+    def best(self) -> int:
+        """Return the incumbent: of those that no answer ranks below another, if it is stuck."""
+        unbeaten = self._unbeaten() if self._stuck else []
+        return unbeaten[0] if unbeaten else super().best()
 
     def several(self, count: int) -> tuple[int, ...]:
         """Select the incumbent and the candidates that could be better than it by the most."""
@@ -200,16 +207,23 @@ class ConfidenceRun(EngineRun):
             return self._other_pair(incumbent, bound)
         return Decision(incumbent, challenger, bound)
 
-    def _unanswered(self) -> Decision:
-        """Challenge the incumbent with one that it was not compared with; without one, end.
+    def _knock_out(self) -> Decision:
+        """Compare two that no answer ranks below another; without two, end.
 
-        Where the features are badly scaled, the same recorded pairs are selected over and over.
+        Where the features are badly scaled, the estimate may not follow the answers, and the same
+        recorded pairs are selected over and over.
         """
         incumbent = self.best()
-        closed = {*_partners(incumbent, self.barred), *_partners(incumbent, self._winners)}
-        _, bound = self.engine.challenge(incumbent, _partners(incumbent, self.barred))
-        challenger, _ = self.engine.challenge(incumbent, closed)
-        return Decision(incumbent, challenger, bound)
+        barred = _partners(incumbent, self.barred)
+        _, bound = self.engine.challenge(incumbent, barred)
+        rivals = (k for k in self._unbeaten() if k != incumbent and k not in barred)
+        return Decision(incumbent, next(rivals, None) if bound > 0 else None, bound)
+
+    def _unbeaten(self) -> list[int]:
+        """Return who is in the running and was preferred to by nobody, the highest score first."""
+        beaten = {k for pair, winner in self._winners.items() for k in pair if k != winner}
+        order = (int(k) for k in np.argsort(-self.scores(), kind="stable"))
+        return [k for k in order if k not in beaten and k not in self.out]
 
     def _other_pair(self, incumbent: int, bound: float) -> Decision:
         """Challenge the next best candidate where every open pair of the best was skipped."""

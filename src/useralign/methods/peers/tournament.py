@@ -34,10 +34,10 @@ class _TournamentRun(Run):
 
     def decide(self) -> Decision:
         king = self.best()
-        left = [int(k) for k in np.flatnonzero(~self.lost) if k != king]
-        if not left:
+        unbeaten = [int(k) for k in np.flatnonzero(~self.lost) if k != king]
+        if not unbeaten:
             return Decision(king, None, 0.0)  # all have lost to it, or to one that did
-        open_ = [k for k in left if frozenset((king, k)) not in self.barred]
+        open_ = [k for k in unbeaten if frozenset((king, k)) not in self.barred]
         if not open_:
             return Decision(king, None, self.norm_bound)
         draw = self.generator(self.count, purpose=1)
