@@ -1,7 +1,7 @@
 """A service on the loopback that misbehaves on request.
 
-`will` says what it replies to requests for texts, `pages` what is at an address. A reply whose
-`gate` was cleared is not given until somebody sets it.
+`will` says what it replies to requests for texts, `pages` what is at an address. A page whose
+`gate` was cleared, or what follows the first words of a text that is streamed, waits for it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from useralign.models.chat import chunks
+
 
 def chat(content: object = "A walk.", **more: Any) -> dict[str, Any]:
     """Write a chat completion as a service would."""
@@ -19,6 +21,12 @@ def chat(content: object = "A walk.", **more: Any) -> dict[str, Any]:
     choice = {"index": 0, "message": message, "finish_reason": more.pop("finish", "stop")}
     usage = {"prompt_tokens": 10, "completion_tokens": 4, "total_tokens": 14}
     return {"model": "gpt-4o-2024-08-06", "choices": [choice], "usage": usage} | more
+
+
+def chats(*contents: str) -> dict[str, Any]:
+    """Write one with several choices."""
+    choices = [chat(content)["choices"][0] | {"index": n} for n, content in enumerate(contents)]
+    return chat(choices=choices)
 
 
 class Reply:
@@ -80,9 +88,9 @@ class _Handler(BaseHTTPRequestHandler):
     server: ScriptedService
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         with self.server.lock:
-            self.server.requests.append(json.loads(body))
+            self.server.requests.append(body)
             self.server.paths.append(self.path)
             self.server.keys.append(self.headers.get("Authorization"))
             self.server.times.append(time.monotonic())
@@ -91,7 +99,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.busiest = max(self.server.busiest, self.server.running)
         try:
             time.sleep(reply.delay)
-            self._send(reply)
+            if body.get("stream") and reply.status == 200 and b'"choices": [{' in reply.raw:
+                self._stream(reply, body.get("stream_options") or {})
+            else:
+                self._send(reply)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
         finally:
@@ -106,6 +117,21 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(reply)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
+
+    def _stream(self, reply: Reply, options: dict[str, Any]) -> None:
+        """Send a completion in chunks, all but the first of them when the gate is open."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        self.close_connection = True
+        for number, chunk in enumerate(chunks(json.loads(reply.raw))):
+            if chunk["choices"] or options.get("include_usage"):
+                self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+            if number == 1:
+                reply.gate.wait()
+            if number == 1 and reply.cut:
+                return
+        self.wfile.write(b"data: [DONE]\n\n")
 
     def _send(self, reply: Reply) -> None:
         self.send_response(reply.status)

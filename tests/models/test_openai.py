@@ -245,10 +245,9 @@ def test_of_too_many_choices_the_first_is_taken(service: ScriptedService) -> Non
 
 def test_what_is_paid_for_and_not_usable_is_counted(service: ScriptedService) -> None:
     service.will(Reply(chat(None)))
-    generator = make(service)
-    with pytest.raises(ModelAnswerError):
-        ask(generator)
-    assert (generator.spent.calls, generator.spent.output_tokens) == (1, 4)
+    with pytest.raises(ModelAnswerError) as caught:
+        ask(make(service))
+    assert (caught.value.usage.calls, caught.value.usage.output_tokens) == (1, 4)
 
 
 @pytest.mark.parametrize(
@@ -493,7 +492,7 @@ def test_no_connection_outlives_its_loop(
                 assert wait_for(use(), generator) == "A walk."
             gc.collect()
     assert not [r for r in caplog.records if r.levelno > logging.DEBUG]
-    assert not generator._service._connections
+    assert not generator._connections
 
 
 def test_a_cache_lets_its_generator_go(service: ScriptedService, tmp_path: object) -> None:
@@ -501,4 +500,4 @@ def test_a_cache_lets_its_generator_go(service: ScriptedService, tmp_path: objec
     generator = OpenAI(base_url=service.base_url)
     cached = CachedGenerator(generator, str(tmp_path))
     assert wait_for(cached.text(ASK), cached).text == "A walk."
-    assert not generator._service._connections
+    assert not generator._connections

@@ -46,6 +46,8 @@ def test_the_table() -> None:
         assert not provider.base_url.endswith("/")
         if provider.is_server:
             assert (parts.scheme, parts.hostname) == ("http", "127.0.0.1")
+            # It was tried five times, for ten minutes each.
+            assert provider.timeout * (1 + provider.retries) <= 1200, "one that hangs is given up"
         elif provider.name != COMPATIBLE:
             assert parts.scheme == "https"
             assert provider.model, "a service has a model that is used when none is named"

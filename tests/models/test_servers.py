@@ -106,6 +106,18 @@ VLLM = {
         }
     ],
 }
+LLAMA_CPP_ROUTER = {
+    "object": "list",
+    "data": [
+        {
+            "id": f"ggml-org/{name}-GGUF:Q4_K_M",
+            "object": "model",
+            "owned_by": "llamacpp",
+            "status": {"value": state, "args": ["llama-server", "-ctx", "4096"]},
+        }
+        for name, state in [("gemma-3-4b-it", "unloaded"), ("Qwen3-8B", "loaded")]
+    ],
+}
 KINDS = {
     "ollama": ("/api/tags", OLLAMA, ["llama3.2:latest", "smollm2:135m"]),
     "lmstudio": (
@@ -211,6 +223,12 @@ def test_the_common_path_is_asked_when_the_other_is_not_there(
     at(**{kind: service})
     (server,) = find_servers()
     assert [model.name for model in server.models] == ["Qwen/Qwen2.5-7B-Instruct"]
+
+
+def test_of_several_the_one_that_is_loaded_goes_first(service: ScriptedService, at: Any) -> None:
+    service.pages["/v1/models"] = Reply(LLAMA_CPP_ROUTER)
+    at(llamacpp=service)
+    assert default_generator() == "llamacpp:ggml-org/Qwen3-8B-GGUF:Q4_K_M"
 
 
 def test_one_too_small_is_last_and_never_chosen(service: ScriptedService, at: Any) -> None:

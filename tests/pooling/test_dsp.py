@@ -13,6 +13,7 @@ import useralign.domains
 from useralign import FileFormatError, ModelError, OptionError
 from useralign.domains.pools import load_pools
 from useralign.errors import ModelUnavailableError
+from useralign.lab import judging
 from useralign.lab.reproduce import reproduce
 from useralign.models import Scripted, TextRequest
 from useralign.pooling.dsp import (
@@ -78,6 +79,14 @@ def test_pools_are_half_unbiased_half_by_the_four_interests(tmp_path: Path) -> N
         assert {c.interest for c in pool if c.interest} <= set(INTERESTS.values())
         assert pool.baseline is not None
         assert set(pool.meta["users"]) == set(entry.users)
+
+
+def test_its_users_can_be_played_by_a_model(tmp_path: Path) -> None:
+    list(generate_dsp_pools(read_dsp(SAMPLE, count=2), script(), tmp_path))
+    price = judging.estimate(load_pools(tmp_path), "gpt-4o-mini")
+    assert (price.people, price.pairs, price.calls) == (6, 6 * 210, 12 * 210)
+    assert price.cost is not None
+    assert 0.0 < price.cost < 1.0
 
 
 def test_what_was_made_is_not_made_again(tmp_path: Path) -> None:
@@ -174,3 +183,15 @@ def test_the_whole_evaluation_on_the_sample(tmp_path: Path) -> None:
     assert "CC BY-NC" in section.text
     ours = next(row for row in section.tables[0].rows if row[1] == "UserAlign")
     assert str(section.tables[0].text(ours[8])).startswith("100.0")  # no contradictions, d >= K
+
+
+def test_questions_with_one_text_twice_are_left_out(tmp_path: Path) -> None:
+    items = json.loads(SAMPLE.read_text(encoding="utf-8"))[:3]
+    items[1]["responses"]["business"] = f" {items[1]['responses']['normal']}"
+    path = tmp_path / "dsp.json"
+    path.write_text(json.dumps(items), encoding="utf-8")
+    write_answer_pools(path, tmp_path / "pools")
+    assert sorted(p.stem for p in (tmp_path / "pools").glob("*.json")) == ["dsp-0", "dsp-2"]
+    path.write_text(json.dumps(items[1:2]), encoding="utf-8")
+    with pytest.raises(FileFormatError, match="no question with five different answers"):
+        write_answer_pools(path, tmp_path / "pools")

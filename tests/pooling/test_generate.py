@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from useralign.errors import ModelAnswerError, ModelUnavailableError, OptionError
+from useralign.models import Usage
 from useralign.pool import Pool
 from useralign.pooling import Event, Recipe, generate_pool, generate_pool_async
 from useralign.pooling.prompts import CONCISE
 
 from .conftest import (
+    PRICE,
     QUESTION,
     Fingerprints,
     Scripted,
@@ -22,6 +24,8 @@ from .conftest import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from useralign.models import TextRequest
 
 GIVEN = ("music", "sport", "travel")
@@ -386,3 +390,23 @@ def test_features_of_another_shape_are_refused() -> None:
 def test_without_money_there_is_no_baseline_and_no_interest(embedder: Fingerprints) -> None:
     with pytest.raises(ModelAnswerError, match="max_cost"):
         generate_pool(QUESTION, Scripted(), embedder, Recipe(max_cost=0.0))
+
+
+def test_what_is_paid_for_and_not_usable_counts_against_the_limit(
+    draft: Path, embedder: Fingerprints
+) -> None:
+    def says(request: TextRequest, number: int) -> str:
+        if number % 2:
+            error = ModelAnswerError("its content filter stopped the answer")
+            error.usage = Usage(1, 10, 0, 0, 0.5, PRICE)
+            raise error
+        return answer(request, number)
+
+    model = Scripted(says)
+    recipe = Recipe(size=20, style="unbiased", max_cost=10 * PRICE)
+    pool = generate_pool(QUESTION, model, embedder, recipe, draft=draft)
+    assert len(model.requests) == 10
+    assert pool.meta["usage"]["generation"]["cost"] == pytest.approx(10 * PRICE)
+    again = generate_pool(QUESTION, model, embedder, recipe, draft=draft)
+    assert len(model.requests) == 10
+    assert again.meta["usage"]["generation"] == pool.meta["usage"]["generation"]

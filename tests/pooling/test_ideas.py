@@ -358,6 +358,12 @@ def test_what_differs(
     assert differing(question, opposite) == [Circumstance(*one) for one in circumstances]
 
 
+@pytest.mark.parametrize(("question", "opposite"), [("a x ", "a y "), ("a ", "b a ")])
+def test_comparing_long_questions_ends(question: str, opposite: str) -> None:
+    """Of all their words it would take minutes: time in the cube of the length."""
+    differing((question * 2000)[:4000], (opposite * 20_000)[:20_000])
+
+
 def test_content_words() -> None:
     assert content_words("Go for a walk") == content_words("the walks") == {"walk"}
     assert content_words("go to") == {"go", "to"}

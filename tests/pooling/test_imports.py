@@ -9,7 +9,7 @@ import pytest
 from useralign import Pool
 from useralign.errors import FileFormatError
 from useralign.pooling import imports, read_pool, select
-from useralign.pooling.imports import read_texts
+from useralign.pooling.imports import list_items, read_texts
 
 from .conftest import QUESTION, Fingerprints, png
 
@@ -128,7 +128,7 @@ BAD: list[tuple[str, str | bytes, str]] = [
     ("p.txt", b"a\nb\x00c", "line 2: is not text"),
     ("p.doc", "x", "expected .json, .txt, .jsonl, .csv"),
     ("p.jsonl", '"a"\n{"text": "b', "line 2: is not JSON, or was cut short"),
-    ("p.jsonl", '"a"\n[1]', "line 2: expected a string or an object"),
+    ("p.jsonl", '"a"\n[1]', "line 2: expected a text, or an object"),
     ("p.jsonl", '{"id": "x"}', "line 1: expected a text or an image"),
     ("p.jsonl", '{"text": ""}', "line 1: expected a text or an image"),
     ("p.jsonl", '{"text": 3}', "line 1: text must be a text; got 3"),
@@ -240,3 +240,46 @@ def test_json_that_could_not_be_written_again(tmp_path: Path, kind: str, suffix:
 def test_a_whole_character_in_two_halves_is_read(tmp_path: Path) -> None:
     lines = '"a dog \\ud83d\\udc36"\n"a cat"'
     assert read(written(tmp_path, "emoji.jsonl", lines))[0].text == "a dog 🐶"
+
+
+def test_an_array_is_a_pool_as_lines_are(tmp_path: Path) -> None:
+    items = [TEXTS[0], {"text": TEXTS[1], "id": "pie", "features": None}]
+    pool = read(written(tmp_path, "list.json", json.dumps(items)))
+    assert [c.text for c in pool] == TEXTS[:2]
+    assert pool[1].id == "pie"
+
+
+@pytest.mark.parametrize("heading", ["", "Text\n"])
+def test_a_strangers_column_needs_no_heading(tmp_path: Path, heading: str) -> None:
+    path = written(tmp_path, "list.csv", f'{heading}Cook ramen.\n\n"Bake a pie, slowly."\n  \n')
+    assert read_texts(path) == TEXTS[:2]
+
+
+def test_a_mark_within_a_line_is_no_new_item() -> None:
+    """It began one, and was taken out of the text."""
+    text = "- Soup\n  with dill - fresh\n- Rice, then 2. stir\n- Stew"
+    items = ["Soup with dill - fresh", "Rice, then 2. stir", "Stew"]
+    assert [item for _, item in list_items(text)] == items
+
+
+@pytest.mark.parametrize(
+    ("pasted", "items"),
+    [
+        (
+            "- Rice\n- Fish - grilled\nPea soup\nApple pie",
+            ["Rice", "Fish - grilled", "Pea soup", "Apple pie"],
+        ),
+        (
+            "1. **Pizza**\n   - quick\n   - cheap\n2. **Tacos**\n   - fun",
+            ["**Pizza** - quick - cheap", "**Tacos** - fun"],
+        ),
+        ("1. Rice\n2. Fish\n\nLet me know what you like!", ["Rice", "Fish"]),
+        (
+            "Sure!\nSome ideas:\n\n1. Rice\nBoil it.\n2. Fish\nFry it.\n\nEnjoy!",
+            ["Rice Boil it.", "Fish Fry it."],
+        ),
+        ("2. Bundesliga\nKreisklasse", ["2. Bundesliga", "Kreisklasse"]),
+    ],
+)
+def test_lists_as_people_and_chatbots_write_them(pasted: str, items: list[str]) -> None:
+    assert [text for _, text in list_items(pasted)] == items

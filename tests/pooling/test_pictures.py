@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from useralign.errors import ModelUnavailableError
+from useralign.models import picture_suffix
 from useralign.pooling import Recipe, generate_pool
-from useralign.pooling.parse import picture_problem, picture_suffix
+from useralign.pooling.parse import picture_problem
 
 from .conftest import QUESTION, Fingerprints, Scripted, png
 

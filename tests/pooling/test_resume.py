@@ -17,13 +17,14 @@ from useralign.errors import (
     ModelError,
     ModelUnavailableError,
 )
+from useralign.models import TextRequest
 from useralign.pooling import Recipe, generate_pool, generate_pool_async
-from useralign.pooling.journal import DraftJournal
+from useralign.pooling.client import MeteredClient, open_client
 
 from .conftest import QUESTION, Fingerprints, Scripted, answer, failing_at
 
 if TYPE_CHECKING:
-    from useralign.models import TextRequest
+    from contextlib import AbstractAsyncContextManager
 
 REPLIES = 22
 
@@ -145,6 +146,21 @@ def test_errors_on_file_do_not_stand_in_the_way(draft: Path, embedder: Fingerpri
     assert len(pool.meta["interests"]) == 3
 
 
+def test_answers_of_no_use_are_not_paid_for_for_long_and_can_be_asked_for_again(
+    draft: Path, embedder: Fingerprints
+) -> None:
+    """A model that had a bad spell left nothing but refusals, and was never asked again."""
+    refusing = Scripted(lambda *_: "I'm sorry, but I can't help with that.")
+    for calls in (34, 20):  # of the first, 4 are for the baseline and the interests
+        refusing.requests.clear()
+        with pytest.raises(ModelAnswerError, match="only 0 of 20 candidates"):
+            generate_pool(QUESTION, refusing, embedder, draft=draft)
+        assert len(refusing.requests) == calls
+    model = Scripted()
+    assert len(generate_pool(QUESTION, model, embedder, draft=draft)) == 20
+    assert len(model.requests) == 20
+
+
 def test_a_higher_limit_goes_on(draft: Path, embedder: Fingerprints) -> None:
     small = generate_pool(QUESTION, Scripted(), embedder, Recipe(max_attempts=6), draft=draft)
     assert len(small) == 6
@@ -248,11 +264,6 @@ def test_nothing_made_leaves_nothing_behind(draft: Path, embedder: Fingerprints)
     assert not draft.exists()
 
 
-def test_a_journal_must_be_open(draft: Path) -> None:
-    with pytest.raises(RuntimeError, match="with statement"):
-        DraftJournal(draft, {}).append("a", {})
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 def test_a_killed_process_loses_nothing(draft: Path, embedder: Fingerprints) -> None:
     script = Path(__file__).with_name("killed.py")
@@ -275,24 +286,42 @@ def test_a_killed_process_loses_nothing(draft: Path, embedder: Fingerprints) -> 
 HEADER = {"question": QUESTION}
 
 
+def opened(draft: Path, model: Scripted) -> AbstractAsyncContextManager[MeteredClient]:
+    return open_client(model, draft, HEADER)
+
+
 def test_a_run_that_ends_without_entries_leaves_anothers_draft_alone(draft: Path) -> None:
-    with DraftJournal(draft, HEADER) as first:
-        with (
-            pytest.raises(FileFormatError, match="being filled by another run"),
-            DraftJournal(draft, HEADER),
-        ):
-            pass
-        first.append("a", {"reply": 1})
-    with DraftJournal(draft, HEADER) as second:
-        assert second.get("a") == {"key": "a", "reply": 1}
+    model, request = Scripted(), TextRequest("Well?")
+
+    async def idle() -> int:
+        async with opened(draft, model) as client:
+            return len(client.entries)
+
+    async def filling() -> int:
+        async with opened(draft, model) as client:
+            waiting = asyncio.create_task(idle())
+            await asyncio.sleep(0)
+            await client.text("answers", "u1", request)
+        return await waiting
+
+    assert asyncio.run(filling()) == 1
+    assert len(lines(draft)) == 1
+    assert asyncio.run(idle()) == 1
 
 
 def test_a_draft_that_cannot_be_read_is_let_go_of(draft: Path) -> None:
+    async def use() -> None:
+        async with opened(draft, Scripted()):
+            pass
+
     draft.parent.mkdir(parents=True, exist_ok=True)
     draft.write_text("something else\n")
     for _ in range(2):
-        with pytest.raises(FileFormatError, match="is not the draft"), DraftJournal(draft, HEADER):
-            pass
+        with pytest.raises(FileFormatError, match="is not the draft"):
+            asyncio.run(use())
+    draft.unlink()
+    asyncio.run(use())
+    assert not draft.exists()
 
 
 def test_the_same_pool_twice_at_once_is_paid_for_once(draft: Path, embedder: Fingerprints) -> None:

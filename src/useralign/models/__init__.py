@@ -27,6 +27,7 @@ from useralign.models.generator import (
     Text,
     TextRequest,
     Usage,
+    picture_suffix,
     plain,
     wait_for,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "embedder_statuses",
     "generator_for",
     "is_too_small",
+    "picture_suffix",
     "plain",
     "remedies",
     "wait_for",

@@ -11,23 +11,25 @@ import binascii
 import json
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from useralign.checks import is_finite, is_whole
 from useralign.errors import ModelAnswerError, OptionError
-from useralign.models.generator import TextRequest, Usage
+from useralign.models.generator import TextRequest, Usage, picture_suffix
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 
-    from useralign.models.generator import Text
+    from useralign.models.generator import Generator, Text
 
 _MOST_QUOTED = 200
-_MAGIC = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"RIFF": "image/webp",
-    b"GIF8": "image/gif",
+_PIECE = 48  # characters of a chunk
+_BEYOND_TEXT = ("tools", "functions", "response_format", "logprobs", "audio")
+_MEDIA_TYPES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".webp": "image/webp",
+    ".gif": "image/gif",
 }
 
 
@@ -68,6 +70,8 @@ def chat_request(body: Mapping[str, Any], tokens: int = 512) -> TextRequest:
     Pictures and what else is in its messages is left out. `tokens` is the most to write where it
     does not say.
     """
+    if more := next((name for name in _BEYOND_TEXT if body.get(name)), None):
+        raise OptionError(f"the model here writes one text and no more, but was asked for {more}")
     turns = [(str(m.get("role")), content_text(m.get("content"))) for m in body["messages"]]
     system = "\n\n".join(text for role, text in turns if role in ("system", "developer"))
     said = [(role, text) for role, text in turns if role in ("user", "assistant")]
@@ -108,6 +112,58 @@ def completion(text: Text) -> dict[str, Any]:
     }
 
 
+@runtime_checkable
+class SpeaksChat(Protocol):
+    """A generator that takes chat completions as they are, with all that its model knows."""
+
+    async def relay(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the reply as it is; what the model refuses is an `UpstreamError`."""
+
+    def stream(self, body: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        """Yield the chunks of the reply as they come."""
+
+
+async def relay(generator: Generator, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Have a chat completion answered, tried once: as it is where it can be, else by one text."""
+    if isinstance(generator, SpeaksChat):
+        return await generator.relay(body)
+    return completion(await generator.text(chat_request(body)))
+
+
+async def stream(generator: Generator, body: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    """Have it answered in chunks: as they come where they do, else all at the end."""
+    if isinstance(generator, SpeaksChat):
+        async for chunk in generator.stream(body):
+            yield chunk
+    else:
+        for chunk in chunks(await relay(generator, body)):
+            yield chunk
+
+
+def chunks(reply: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Cut the reply of a chat completion into chunks, as one that is streamed; usage is the last.
+
+    Parameters
+    ----------
+    reply : mapping
+        With choices that have messages; whatever else they hold comes first.
+    """
+    head = {key: value for key, value in reply.items() if key not in ("choices", "usage")}
+    head["object"] = "chat.completion.chunk"
+    for choice in reply["choices"]:
+        message, place = dict(choice["message"]), {"index": choice.get("index", 0)}
+        text = str(message.pop("content", None) or "")
+        if isinstance(calls := message.get("tool_calls"), list):
+            message["tool_calls"] = [{"index": n, **call} for n, call in enumerate(calls)]
+        deltas = [message | {"content": "" if text else None}]
+        deltas += [{"content": text[k : k + _PIECE]} for k in range(0, len(text), _PIECE)]
+        for delta in deltas:
+            yield head | {"choices": [place | {"delta": delta, "finish_reason": None}]}
+        end = place | {"delta": {}, "finish_reason": choice.get("finish_reason")}
+        yield head | {"choices": [end]}
+    yield head | {"choices": [], "usage": reply.get("usage")}
+
+
 def _messages(request: TextRequest) -> list[dict[str, Any]]:
     system = [("system", request.system)] if request.system else []
     turns = [
@@ -128,7 +184,7 @@ def _messages(request: TextRequest) -> list[dict[str, Any]]:
 def _image_part(path: str) -> dict[str, Any]:
     """Return a picture as a part of a message, with its bytes in it."""
     data = Path(path).read_bytes()
-    kind = next((kind for head, kind in _MAGIC.items() if data.startswith(head)), "image/webp")
+    kind = _MEDIA_TYPES.get(picture_suffix(data) or "", "image/webp")
     address = f"data:{kind};base64,{base64.b64encode(data).decode()}"
     return {"type": "image_url", "image_url": {"url": address, "detail": "low"}}
 
@@ -212,9 +268,8 @@ def picture(data: dict[str, Any], where: str) -> tuple[bytes, str]:
         content = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
         raise ModelAnswerError(f"{where}: the picture is not valid base64, or cut short") from None
-    for magic, media_type in _MAGIC.items():
-        if content.startswith(magic):
-            return content, media_type
+    if media_type := _MEDIA_TYPES.get(picture_suffix(content) or ""):
+        return content, media_type
     raise ModelAnswerError(f"{where}: {len(content)} bytes that are not PNG, JPEG, WebP or GIF")
 
 

@@ -114,18 +114,12 @@ async def _check_continuing(generator: Generator, request: TextRequest) -> None:
 
 
 async def _check_cancelling(generator: Generator, request: TextRequest) -> None:
-    task = asyncio.create_task(_await(generator.text(request)))
+    task = asyncio.ensure_future(generator.text(request))
     await asyncio.sleep(0)
     task.cancel()
-    result = (await asyncio.gather(task, return_exceptions=True))[0]
-    _expect(
-        isinstance(result, Text | asyncio.CancelledError),
-        "a call that is cancelled ends with CancelledError",
-    )
-
-
-async def _await(call: Awaitable[Text]) -> Text:
-    return await call
+    (result,) = await asyncio.gather(task, return_exceptions=True)
+    ended = isinstance(result, Text | asyncio.CancelledError)
+    _expect(ended, "a call that is cancelled ends with CancelledError")
 
 
 async def _check_unavailable(call: Awaitable[object], kind: str) -> None:
@@ -136,29 +130,25 @@ async def _check_unavailable(call: Awaitable[object], kind: str) -> None:
     _expect(False, f"{kind} is not in makes, so it raises ModelUnavailableError")
 
 
-def _check_text(text: object) -> None:
+def _check_text(text: Text) -> None:
     _expect(isinstance(text, Text), "text() returns a Text")
-    if isinstance(text, Text):
-        _expect(isinstance(text.text, str) and bool(text.text), "a Text holds a text")
-        _check_usage(text.usage, cached=text.cached)
+    _expect(isinstance(text.text, str) and bool(text.text), "a Text holds a text")
+    _check_usage(text.usage, cached=text.cached)
 
 
-def _check_picture(picture: object) -> None:
+def _check_picture(picture: Picture) -> None:
     _expect(isinstance(picture, Picture), "image() returns a Picture")
-    if isinstance(picture, Picture):
-        _expect(isinstance(picture.data, bytes) and bool(picture.data), "a Picture holds bytes")
-        _expect(picture.media_type.startswith("image/"), "a Picture has an image's media type")
-        _check_usage(picture.usage, cached=picture.cached)
+    _expect(isinstance(picture.data, bytes) and bool(picture.data), "a Picture holds bytes")
+    _expect(picture.media_type.startswith("image/"), "a Picture has an image's media type")
+    _check_usage(picture.usage, cached=picture.cached)
 
 
 def _check_usage(usage: Usage, *, cached: bool) -> None:
     if cached:
         _expect(usage == Usage(), "an answer from a cache has no usage")
-    else:
-        _expect(usage.calls >= 1, "an answer counts its call")
-        _expect(
-            usage.seconds >= 0 and (usage.cost is None or usage.cost >= 0), "usage is not negative"
-        )
+        return
+    _expect(usage.calls >= 1, "an answer counts its call")
+    _expect(usage.seconds >= 0 and (usage.cost or 0.0) >= 0, "usage is not negative")
 
 
 def check_embedder(embedder: Embedder, texts: Sequence[str] = TEXTS) -> None:

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
 
 Result = TypeVar("Result")
+_HEADS = {
+    b"\x89PNG\r\n\x1a\n": ".png",
+    b"\xff\xd8\xff": ".jpg",
+    b"GIF87a": ".gif",
+    b"GIF89a": ".gif",
+    b"BM": ".bmp",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +131,13 @@ class Picture:
     media_type: str = "image/png"
     usage: Usage = field(default_factory=Usage)
     cached: bool = False
+
+
+def picture_suffix(data: bytes) -> str | None:
+    """Return the suffix that fits a file's first bytes; None when it is no known picture."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return ".webp"
+    return next((suffix for head, suffix in _HEADS.items() if data.startswith(head)), None)
 
 
 def plain(request: TextRequest | ImageRequest) -> dict[str, Any]:

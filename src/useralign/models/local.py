@@ -12,20 +12,22 @@ import threading
 import time
 import weakref
 from dataclasses import replace
+from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from useralign.errors import ModelAnswerError, ModelUnavailableError, OptionError
+from useralign.errors import ModelAnswerError, ModelUnavailableError, OptionError, UpstreamError
 from useralign.extras import import_extra
 from useralign.models import weights
 from useralign.models.chat import chat_body, chat_text, error_message, reported_usage
 from useralign.models.generator import Generator, Text, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 
     from useralign.models.generator import TextRequest
 
+Result = TypeVar("Result")
 THREADS_VARIABLE = "USERALIGN_THREADS"
 _PROMPT_CACHE_MIB = 256
 _LARGEST_SEED = 2**32 - 1  # llama.cpp takes this one as "any"
@@ -207,9 +209,40 @@ class Local(Generator):
 
     async def text(self, request: TextRequest) -> Text:
         """Generate one text."""
+        return await self._in_thread(lambda stop: self._write(request, stop))
+
+    async def relay(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer a chat completion as llama.cpp does: with tools, schemas and all it knows."""
+        replies: list[dict[str, Any]] = [{}]
+        whole = {**body, "stream": False}
+        await self._in_thread(lambda stop: self._complete(whole, stop, replies.append))
+        return replies[-1]
+
+    async def stream(self, body: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        """Answer a chat completion as llama.cpp does, in chunks as they come."""
+        chunks: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def put(chunk: dict[str, Any]) -> None:
+            loop.call_soon_threadsafe(chunks.put_nowait, chunk)
+
+        whole = {**body, "stream": True}
+        writing = asyncio.create_task(
+            self._in_thread(lambda stop: self._complete(whole, stop, put))
+        )
+        writing.add_done_callback(lambda _: chunks.put_nowait(None))
+        try:
+            while (chunk := await chunks.get()) is not None:
+                yield chunk
+            await writing
+        finally:
+            writing.cancel()
+
+    async def _in_thread(self, work: Callable[[threading.Event], Result]) -> Result:
+        """Work in a thread, which is told to stop when nobody waits for it any more."""
         async with self._slot():
             stop = threading.Event()
-            job = asyncio.ensure_future(asyncio.to_thread(self._write, request, stop))
+            job = asyncio.ensure_future(asyncio.to_thread(work, stop))
             try:
                 async with asyncio.timeout(self._timeout):
                     return await asyncio.shield(job)
@@ -248,6 +281,29 @@ class Local(Generator):
             if self._server is None:
                 self._server = self._load()
             return self._server
+
+    def _complete(
+        self,
+        body: dict[str, Any],
+        stop: threading.Event,
+        take: Callable[[dict[str, Any]], object],
+    ) -> None:
+        """Hand a request of OpenAI's format to llama.cpp, and what it replies to `take`."""
+        failures: list[dict[str, Any]] = []
+
+        def add(reply: dict[str, Any]) -> bool:
+            (failures.append if "error" in reply else take)(reply)
+            return stop.is_set()
+
+        if body.get("seed") is not None:
+            body["seed"] %= _LARGEST_SEED
+        try:
+            self._loaded().handle_chat_completions(body, add)
+        except (RuntimeError, ValueError) as error:
+            failures.append({"error": {"message": str(error), "type": "invalid_request_error"}})
+        for reply in failures:
+            status = int(reply["error"].get("code") or HTTPStatus.BAD_REQUEST)
+            raise UpstreamError(status, json.dumps(reply), {"content-type": "application/json"})
 
     def _write(self, request: TextRequest, stop: threading.Event) -> Text:
         server = self._loaded()

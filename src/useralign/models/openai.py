@@ -7,8 +7,10 @@ one of our errors, with no secret in it.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -34,7 +36,7 @@ from useralign.models.providers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Iterator, Mapping
     from pathlib import Path
 
     import openai
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
 
 _TEXT_BYTES = 512 * 1024
 _IMAGE_BYTES = 48 * 1024 * 1024
+_RELAYED_BYTES = 32 * 1024 * 1024  # log-probabilities and audio are long
+_PATIENCE = 600.0  # seconds for what is passed on, as OpenAI's own client has it
 # The parts of a request that a service may not know, and the words by which it says so.
 _PARTS = {
     "response_format": ("response_format", "json_schema", "json schema", "grammar"),
@@ -54,6 +58,26 @@ _PARTS = {
 _BLOCKED = {"content_policy_violation", "moderation_blocked", "content_filter"}
 _QUOTA = "insufficient_quota"
 _HIDDEN = "[hidden]"
+
+
+class _RefusedPartError(Exception):
+    """The service does not take a part of the request that can be left out."""
+
+    def __init__(self, part: str) -> None:
+        super().__init__(part)
+        self.part = part
+
+
+class _BrokenOffError(ModelUnavailableError):
+    """The service's reply ended too early: worth one more try, as `chat.CutShortError` is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Connection:
+    """What belongs to one event loop."""
+
+    client: openai.AsyncOpenAI
+    slots: asyncio.Semaphore
 
 
 class OpenAI(Generator):
@@ -79,14 +103,10 @@ class OpenAI(Generator):
         Seconds for one try.
     concurrency : int, optional
         How many calls run at once.
-    max_retries : int
+    max_retries : int, optional
         How often the client tries again when the service is busy, fails, or cannot be reached: at
-        growing intervals, and no sooner than the service asks for.
-
-    Attributes
-    ----------
-    spent : Usage
-        Everything so far, with the answers that were paid for but not usable.
+        growing intervals, and no sooner than the service asks for. By default the provider's: 4, or
+        1 for a server of one's own, which is given ten minutes a try.
 
     Raises
     ------
@@ -108,12 +128,13 @@ class OpenAI(Generator):
         key_file: str | Path | None = None,
         timeout: float | None = None,
         concurrency: int | None = None,
-        max_retries: int = 4,
+        max_retries: int | None = None,
     ) -> None:
         require_extra(["openai"], "an OpenAI-compatible model", "openai")
         who = providers()[provider] if isinstance(provider, str) else provider
         timeout = who.timeout if timeout is None else timeout
         concurrency = who.concurrency if concurrency is None else concurrency
+        max_retries = who.retries if max_retries is None else max_retries
         if concurrency < 1 or timeout <= 0 or max_retries < 0:
             raise OptionError(
                 f"concurrency={concurrency}, timeout={timeout}, max_retries={max_retries}: "
@@ -124,7 +145,6 @@ class OpenAI(Generator):
             raise OptionError(
                 f"base_url {without_secrets(address)!r}: expected http:// or https://"
             )
-        key = _key_for(who, address, key_file)
         model = model or who.model
         if not model:
             raise OptionError(f"{who.label} serves many models: name one, as in {who.name}:MODEL")
@@ -134,11 +154,16 @@ class OpenAI(Generator):
         self.model = model
         self.image_model = model if draws else image_model or who.image_model
         self.base_url = without_secrets(address)
-        self.spent = Usage()
-        self._service = _Service(address, key, who.key, timeout, concurrency, max_retries)
+        self._address = address
+        self._key = _key_for(who, address, key_file)
+        self._key_variable = who.key
+        self._timeout = timeout
+        self._concurrency = concurrency
+        self._max_retries = max_retries
         self._prices = Prices()
         self._refused = frozenset(who.leaves_out)
         self._seed = who.seed
+        self._connections: dict[asyncio.AbstractEventLoop, _Connection] = {}
 
     def __repr__(self) -> str:
         return f"OpenAI(model={self.model!r}, provider={self.name!r}, base_url={self.base_url!r})"
@@ -156,14 +181,14 @@ class OpenAI(Generator):
                 f"{self.model} at {self.base_url} cannot go on from a given beginning, or weigh "
                 "words: that is for local models"
             )
-        async with self._service.slots():
+        async with self._connection().slots:
             return await self._chat(request)
 
     async def image(self, request: ImageRequest) -> Picture:
         """Generate one picture. The API knows no seeds: they only distinguish cache entries."""
         if "image" not in self.makes:
             return await super().image(request)
-        async with self._service.slots():
+        async with self._connection().slots:
             return await self._draw(request)
 
     async def relay(self, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,11 +197,44 @@ class OpenAI(Generator):
         How many run at once is for whoever sends them to say. Raises `UpstreamError` if the service
         refuses it, and `ModelError` if it cannot be reached, or replies with something else.
         """
-        return await self._service.relay(body)
+        reply = await self._exchange("chat", _as_given(body), _RELAYED_BYTES, as_it_is=True)
+        if isinstance(reply, Exception):  # raised here, as in `_post`
+            raise reply
+        return reply
+
+    async def stream(self, body: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        """Pass a chat completion on as `relay` does, and yield its chunks as they come.
+
+        What goes wrong after the first is the last one: it has an `error`, as the service's own do.
+        """
+        import openai  # noqa: PLC0415 - as below
+
+        client: Any = self._connection().client.with_options(max_retries=0, timeout=_PATIENCE)
+        begun = False
+        failure: ModelError | None = None
+        try:
+            async with await client.chat.completions.create(**_as_given(body), stream=True) as all_:
+                async for chunk in all_:
+                    begun = True
+                    yield chunk.to_dict()
+        except openai.APIStatusError as error:
+            failure = self._as_it_is(error)
+        except openai.APIConnectionError as error:
+            failure = self._unreachable(error)
+        except openai.APIError as error:  # what it says in the middle of its answer
+            yield {"error": json.loads(self._redact(json.dumps(error.body)))}
+        except Exception as error:  # noqa: BLE001 - the HTTP library's own, or what is no JSON
+            failure = self._unavailable(f"broke off its answer ({type(error).__name__})")
+        if failure is not None and not begun:  # raised here, as in `_post`
+            raise failure
+        if failure is not None:
+            yield {"error": {"message": str(failure), "type": "upstream_error"}}
 
     async def release(self) -> None:
-        """Close the connections; a later call opens new ones."""
-        await self._service.aclose()
+        """Close the connections of this event loop; a later call opens new ones."""
+        connection = self._connections.pop(asyncio.get_running_loop(), None)
+        if connection is not None:
+            await connection.client.close()
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -188,14 +246,14 @@ class OpenAI(Generator):
         while True:
             try:
                 body = chat.chat_body(self.model, request, left_out, self._seed)
-                data = await self._service.post("chat", body, _TEXT_BYTES)
+                data = await self._post("chat", body, _TEXT_BYTES)
                 break
             except _RefusedPartError as refused:
                 left_out.add(refused.part)
         # Only now is it sure that it was this part that the service minded.
         self._refused = frozenset(left_out)
-        usage = self._spend(self.model, data, started)
-        content, finish = chat.chat_text(data, self._service.where)
+        with self._counted(self.model, data, started) as usage:
+            content, finish = chat.chat_text(data, self.base_url)
         name = data.get("model")
         model = chat.shorten(name) if isinstance(name, str) and name else self.model
         return Text(content, model, finish, usage)
@@ -209,99 +267,45 @@ class OpenAI(Generator):
             "quality": request.quality,
             "n": 1,
         }
-        data = await self._service.post("images", body, _IMAGE_BYTES)
-        usage = self._spend(self.image_model, data, started, images=1)
-        content, media_type = chat.picture(data, self._service.where)
+        data = await self._post("images", body, _IMAGE_BYTES)
+        with self._counted(self.image_model, data, started, images=1) as usage:
+            content, media_type = chat.picture(data, self.base_url)
         return Picture(content, self.image_model, media_type, usage)
 
-    def _spend(self, model: str, data: dict[str, Any], started: float, images: int = 0) -> Usage:
+    @contextmanager
+    def _counted(
+        self, model: str, data: dict[str, Any], started: float, images: int = 0
+    ) -> Iterator[Usage]:
+        """Yield what a reply used, which is paid for even if nothing in it is usable."""
         usage = chat.reported_usage(data)
         price = self._prices.find(model)
         cost = price.of(usage.input_tokens, usage.output_tokens, images) if price else None
         if is_local(self.base_url):
             cost = 0.0
-        seconds = time.perf_counter() - started
-        usage = replace(usage, images=images, seconds=seconds, cost=cost)
-        self.spent = self.spent + usage
-        return usage
+        usage = replace(usage, images=images, seconds=time.perf_counter() - started, cost=cost)
+        try:
+            yield usage
+        except ModelAnswerError as error:
+            error.usage = usage
+            raise
 
-
-class _RefusedPartError(Exception):
-    """The service does not take a part of the request that can be left out."""
-
-    def __init__(self, part: str) -> None:
-        super().__init__(part)
-        self.part = part
-
-
-class _BrokenOffError(Exception):
-    """The service's reply ended too early; holds the error to raise if it does so again."""
-
-    def __init__(self, error: ModelError) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
-@dataclass(frozen=True, slots=True)
-class _Connection:
-    """What belongs to one event loop."""
-
-    client: openai.AsyncOpenAI
-    slots: asyncio.Semaphore
-
-
-@dataclass(repr=False, eq=False)
-class _Service:
-    """The client, with every way to fail turned into one of our errors, without secrets in it."""
-
-    address: str
-    key: str | None
-    key_variable: str  # for messages
-    timeout: float  # seconds for one try
-    concurrency: int
-    max_retries: int
-    _connections: dict[asyncio.AbstractEventLoop, _Connection] = field(default_factory=dict)
-
-    @property
-    def where(self) -> str:
-        """Its address, for messages."""
-        return without_secrets(self.address)
-
-    def slots(self) -> asyncio.Semaphore:
-        """Return the semaphore that limits how many calls run at once."""
-        return self._connection().slots
-
-    async def aclose(self) -> None:
-        """Close the connections of this event loop; a later call opens new ones."""
-        connection = self._connections.pop(asyncio.get_running_loop(), None)
-        if connection is not None:
-            await connection.client.close()
-
-    async def post(self, kind: str, body: dict[str, Any], limit: int) -> dict[str, Any]:
+    async def _post(self, kind: str, body: dict[str, Any], limit: int) -> dict[str, Any]:
         """Make one call ("chat" or "images") and return the JSON object it is answered with.
 
-        At most `limit` bytes are read. Raises `_RefusedPartError` if the service may take it
-        without a part, and `ModelError` if it fails, after all retries.
+        At most `limit` bytes are read; a reply that ended too early gets one more try. Raises
+        `_RefusedPartError` if the service may take it without a part, and `ModelError` if it fails,
+        after all retries.
         """
-        reply = await self._exchange(kind, body, limit)
-        if isinstance(reply, _BrokenOffError) and self.max_retries:
-            reply = await self._exchange(kind, body, limit)
+        broken_off = chat.CutShortError, _BrokenOffError
+        tries, reply = 1, await self._exchange(kind, body, limit)
+        if isinstance(reply, broken_off) and self._max_retries:
+            tries, reply = 2, await self._exchange(kind, body, limit)
         # Raised here: within an `except` it would be chained to the client's own error, which
         # holds the request and with it the key.
-        if isinstance(reply, _BrokenOffError):
-            raise _with_tries(reply.error, 1 + bool(self.max_retries))
+        if isinstance(reply, broken_off):
+            raise _with_tries(reply, tries)
         if isinstance(reply, Exception):
             raise reply
-        return reply
-
-    async def relay(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Make one call without a second try; see `OpenAI.relay`."""
-        known = {name: body[name] for name in ("model", "messages")}
-        rest = {name: value for name, value in body.items() if name not in known}
-        whole = {**known, "extra_body": rest}
-        reply = await self._exchange("chat", whole, _TEXT_BYTES, as_it_is=True)
-        if isinstance(reply, Exception):  # raised here, as in `post`
-            raise reply.error if isinstance(reply, _BrokenOffError) else reply
         return reply
 
     async def _exchange(
@@ -314,33 +318,34 @@ class _Service:
         import openai  # noqa: PLC0415 - takes a second, and is an extra
 
         try:
-            raw = await self._read_reply(kind, body, limit, 0 if as_it_is else None)
-            return chat.parse_reply(raw, self.where)
-        except chat.CutShortError as error:
-            return _BrokenOffError(error)
+            raw = await self._read_reply(kind, body, limit, once=as_it_is)
+            return chat.parse_reply(raw, self.base_url)
+        except ModelError as error:
+            return error
         except TimeoutError:
-            return _BrokenOffError(self._too_slow())
+            return _BrokenOffError(str(self._too_slow()))
         except ConnectionError:
-            return _BrokenOffError(self._unavailable("broke off in the middle of its answer"))
+            return _BrokenOffError(f"{self.base_url} broke off in the middle of its answer")
         except openai.APIStatusError as error:
             return self._as_it_is(error) if as_it_is else self._refusal(error, body)
         except openai.OpenAIError as error:
             return self._unreachable(error)
 
     async def _read_reply(
-        self, kind: str, body: dict[str, Any], limit: int, retries: int | None = None
+        self, kind: str, body: dict[str, Any], limit: int, *, once: bool
     ) -> bytes:
-        client = self._connection().client
-        if retries is not None:
-            client = client.with_options(max_retries=retries)
+        retries, seconds = self._max_retries, self._timeout
+        if once:
+            retries, seconds = 0, max(seconds, _PATIENCE)
+        client = self._connection().client.with_options(max_retries=retries, timeout=seconds)
         endpoint: Any = client.chat.completions.with_streaming_response.create
         if kind == "images":
             endpoint = client.images.with_streaming_response.generate
-        async with endpoint(**body) as reply, asyncio.timeout(self.timeout):
+        async with endpoint(**body) as reply, asyncio.timeout(seconds):
             raw = await _read(reply.iter_bytes(), limit)
         if len(raw) > limit:
             raise ModelAnswerError(
-                f"{self.where} answered with more than {limit // 1024} KiB; it was not read to "
+                f"{self.base_url} answered with more than {limit // 1024} KiB; it was not read to "
                 "the end"
             )
         return raw
@@ -349,25 +354,20 @@ class _Service:
         # Connections and semaphores belong to an event loop; each asyncio.run has its own.
         loop = asyncio.get_running_loop()
         if loop not in self._connections:
+            import openai  # noqa: PLC0415
+
             for closed in [other for other in self._connections if other.is_closed()]:
                 del self._connections[closed]
-            self._connections[loop] = _Connection(
-                self._new_client(), asyncio.Semaphore(self.concurrency)
+            hooks: Any = {"response": [_give_up_without_quota]}
+            client = openai.AsyncOpenAI(
+                api_key=self._key or "none",
+                base_url=self._address,
+                timeout=self._timeout,
+                http_client=openai.DefaultAsyncHttpxClient(event_hooks=hooks),
             )
+            slots = asyncio.Semaphore(self._concurrency)
+            self._connections[loop] = _Connection(client, slots)
         return self._connections[loop]
-
-    def _new_client(self) -> openai.AsyncOpenAI:
-        import openai  # noqa: PLC0415
-
-        return openai.AsyncOpenAI(
-            api_key=self.key or "none",
-            base_url=self.address,
-            timeout=self.timeout,
-            max_retries=self.max_retries,
-            http_client=openai.DefaultAsyncHttpxClient(
-                event_hooks={"response": [_give_up_without_quota]}
-            ),
-        )
 
     def _unreachable(self, error: openai.OpenAIError) -> ModelError:
         import openai  # noqa: PLC0415
@@ -389,7 +389,7 @@ class _Service:
         detail = f": {text}" if text else ""
         if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             # Without the service's words: they may quote a part of the key.
-            return self._unavailable(f"refuses the key (HTTP {status}); check {self.key_variable}")
+            return self._unavailable(f"refuses the key (HTTP {status}); check {self._key_variable}")
         if error.code == _QUOTA:
             return self._unavailable(f"says that the quota is used up (HTTP {status}){detail}")
         if status in {408, 409, 429} or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -403,7 +403,7 @@ class _Service:
     ) -> Exception:
         status = error.status_code
         if error.code in _BLOCKED:
-            return ModelAnswerError(f"{self.where} refused{detail}")
+            return ModelAnswerError(f"{self.base_url} refused{detail}")
         if status in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}:
             part = _part_refused(text.lower(), body)
             if part is not None:
@@ -413,15 +413,15 @@ class _Service:
         return self._unavailable(f"does not accept the request (HTTP {status}){detail}")
 
     def _too_slow(self) -> ModelError:
-        return self._unavailable(f"gave no answer in {self.timeout:g} s")
+        return self._unavailable(f"gave no answer in {self._timeout:g} s")
 
     def _unavailable(self, what: str) -> ModelError:
-        return ModelUnavailableError(f"{self.where} {what}")
+        return ModelUnavailableError(f"{self.base_url} {what}")
 
     def _redact(self, text: str) -> str:
         """Take secrets out of a text that comes from elsewhere."""
-        password = urlsplit(self.address).password
-        for secret in (self.key, self.address, password, *all_keys()):
+        password = urlsplit(self._address).password
+        for secret in (self._key, self._address, password, *all_keys()):
             if secret:
                 text = text.replace(secret, _HIDDEN)
         return text
@@ -482,6 +482,12 @@ def _key_for(provider: Provider, address: str, file: str | Path | None) -> str |
             "models pull qwen2.5-coder-1.5b"
         )
     return key
+
+
+def _as_given(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of the client's call that send a body as it is."""
+    known = {name: body[name] for name in ("model", "messages")}
+    return known | {"extra_body": {k: v for k, v in body.items() if k not in known}}
 
 
 def _host(address: str) -> str | None:

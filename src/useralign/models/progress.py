@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.progress import Progress
+
 
 class PullProgress:
     """What a pull reports to; this one is silent."""
@@ -38,8 +40,22 @@ class Lines(PullProgress):
 
     def note(self, message: str) -> None:
         """Write a line."""
-        self._stream.write(f"{self._name}: {message}\n")
-        self._stream.flush()
+        print(f"{self._name}: {message}", file=self._stream, flush=True)
+
+
+class _Bar(PullProgress):
+    """Report on a bar."""
+
+    def __init__(self, name: str, size: int, bar: Progress) -> None:
+        self._name = name
+        self._bar = bar
+        self._task = bar.add_task(name, total=size)
+
+    def update(self, done: int) -> None:
+        self._bar.update(self._task, completed=done)
+
+    def note(self, message: str) -> None:
+        self._bar.console.print(f"{self._name}: {message}", highlight=False)
 
 
 @contextlib.contextmanager
@@ -48,40 +64,18 @@ def show_progress(name: str, size: int) -> Iterator[PullProgress]:
     if not sys.stderr.isatty():
         yield Lines(name, size, sys.stderr)
         return
-    with _bar(name, size) as progress:
-        yield progress
-
-
-@contextlib.contextmanager
-def _bar(name: str, size: int) -> Iterator[PullProgress]:
-    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
-    from rich.progress import (  # noqa: PLC0415
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
+    from rich import progress  # noqa: PLC0415 - only a terminal needs it
+    from rich.console import Console  # noqa: PLC0415
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.DownloadColumn(),
+        progress.TransferSpeedColumn(),
+        progress.TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(name, total=size)
-
-        class OnBar(PullProgress):
-            def update(self, done: int) -> None:
-                bar.update(task, completed=min(done, size))
-
-            def note(self, message: str) -> None:
-                bar.console.print(f"{name}: {message}", highlight=False)
-
-        yield OnBar()
+    with progress.Progress(*columns, console=Console(stderr=True)) as bar:
+        yield _Bar(name, size, bar)
 
 
 def format_size(size: int) -> str:

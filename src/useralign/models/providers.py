@@ -38,6 +38,7 @@ class Provider:
     leaves_out: tuple[str, ...] = ()
     seed: str = "seed"
     timeout: float = 60.0
+    retries: int = 4
     concurrency: int = 8
     models: str = ""
     start: str = ""

@@ -203,7 +203,10 @@ def _model(item: dict[str, Any]) -> ServedModel | None:
     family = details.get("family") if isinstance(details, dict) else ""
     if _NO_WRITER.search(f"{name} {family} {item.get('type')}"):
         return None
-    return ServedModel(name, _parameters(name, item), item.get("state") == "loaded")
+    # LM Studio's word for it, and that of a llama.cpp that serves several models.
+    status = item.get("status")
+    state = status.get("value") if isinstance(status, dict) else item.get("state")
+    return ServedModel(name, _parameters(name, item), state == "loaded")
 
 
 def _parameters(name: str, item: dict[str, Any]) -> float | None:

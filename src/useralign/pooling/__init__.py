@@ -1,8 +1,7 @@
 """How pools of candidate answers are generated, imported, stored and grown."""
 
+from useralign.pooling.client import Event, Progress
 from useralign.pooling.generate import (
-    Event,
-    Progress,
     check_question,
     default_recipe,
     generate_pool,

@@ -1,37 +1,55 @@
-"""Calls to a model: journaled, counted, within a limit on the cost, and read as candidates.
+"""Asking a model by way of a draft, which has every reply before anything else happens to it.
 
-A request that the draft already has a reply to is answered from it. Any other reply is in the draft
-before it is looked at.
+A draft has one JSON object per line. The first says which question, recipe and model it is for;
+each other holds one reply, or the error in its place. A line is appended and synchronised the
+moment its reply arrives, so that a process that is killed loses nothing it has paid for. Resuming
+is replaying: the same requests are made in the same order, and those on file are answered from it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+import json
+from collections.abc import Callable
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar, cast
 
-from useralign.errors import ModelAnswerError, ModelUnavailableError
-from useralign.files import write_atomically
-from useralign.models import ImageRequest, Picture, Text, TextRequest, Usage, plain
+from filelock import FileLock, Timeout
+
+from useralign.errors import FileFormatError, ModelAnswerError, ModelUnavailableError
+from useralign.files import append_lines, open_to_append, parse_object, write_atomically
+from useralign.models import (
+    ImageRequest,
+    Picture,
+    Text,
+    TextRequest,
+    Usage,
+    picture_suffix,
+    plain,
+)
 from useralign.pool import Candidate
-from useralign.pooling.journal import DraftJournal
-from useralign.pooling.parse import LONGEST, parse_answer, picture_problem, picture_suffix
+from useralign.pooling.parse import LONGEST, parse_answer, picture_problem
 from useralign.pooling.recipe import digest
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Coroutine, Mapping, Sequence
 
     from useralign.models import Generator
     from useralign.pooling.recipe import Recipe
+    from useralign.pooling.select import Features
+
+    Request = TextRequest | ImageRequest
 
 Reply = TypeVar("Reply", Text, Picture)
 Result = TypeVar("Result")
+FORMAT = "useralign-draft/1"
 ROLES = ("baseline", "unbiased", "interests", "answers", "ideas", "checks")
 # Seconds that calls under way have to come back when another one has failed for good.
 GRACE = 10.0
+_POLL_SECONDS = 0.1
 _ROUNDING = 1e-12
 
 
@@ -58,8 +76,8 @@ class Ledger:
     dearest so far; the very first goes alone.
     """
 
-    def __init__(self, max_cost: float | None = None) -> None:
-        self.usage: dict[str, Usage] = {role: Usage() for role in ROLES}
+    def __init__(self, max_cost: float | None = None, roles: Sequence[str] = ROLES) -> None:
+        self.usage: dict[str, Usage] = {role: Usage() for role in roles}
         self._max = max_cost
         self._spent = 0.0
         self._dearest: float | None = None
@@ -72,8 +90,11 @@ class Ledger:
         return sum(self.usage.values(), Usage())
 
     def add(self, role: str, usage: Usage) -> None:
-        """Count what one call used, or had used when it was made."""
+        """Count what a reply used when it was made."""
         self.usage[role] += usage
+
+    def pay(self, usage: Usage) -> None:
+        """Count what one call cost against the limit."""
         # What came from a cache says nothing about what a call costs. A call without a price counts
         # as free: a limit in dollars cannot hold it.
         if usage.calls:
@@ -104,8 +125,7 @@ class Ledger:
         if self._max is None:
             return True
         if self._dearest is None:
-            alone = self._open == 0
-            return (self._spent < self._max) if alone else None
+            return None if self._open else self._spent < self._max
         if self._spent + (self._open + 1) * self._dearest <= self._max + _ROUNDING:
             return True
         return None if self._open else False
@@ -120,12 +140,12 @@ class Ledger:
             **{role: asdict(usage) for role, usage in self.usage.items()},
             "generation": asdict(total),
             "embedding": {"model": embedder, "seconds": seconds, "candidates": count},
-            "summary": f"Candidate pool generation with {model} cost {dollars(total.cost)}; "
+            "summary": f"Candidate pool generation with {model} cost {_dollars(total.cost)}; "
             f"embedding all candidates with {embedder} took {seconds:.2f} seconds.",
         }
 
 
-def dollars(cost: float | None) -> str:
+def _dollars(cost: float | None) -> str:
     """Return a cost in words, as the paper writes it."""
     if cost is None:
         return "an unknown amount (no price is known for this model)"
@@ -137,14 +157,92 @@ def usage_from(data: Mapping[str, Any] | None) -> Usage:
     return Usage(**(data or {}))
 
 
+@asynccontextmanager
+async def open_client(
+    generator: Generator, path: Path, header: Mapping[str, Any], max_cost: float | None = None
+) -> AsyncIterator[MeteredClient]:
+    """Open a draft, and yield what asks the generator by way of it.
+
+    The same may be under way elsewhere: it is waited for, and what it got is taken from the draft.
+    A file with another header is left alone; one without a single reply is removed at the end.
+    """
+    # Not by the thread: a pool may be waited for in one and made in another.
+    lock = FileLock(path.with_name(f".{path.name}.lock"), thread_local=False)
+    with ExitStack() as stack:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            while not _take(lock):
+                await asyncio.sleep(_POLL_SECONDS)
+            stack.callback(lock.release)
+            entries, damaged = _read(path, {"format": FORMAT, **header})
+            file = stack.enter_context(open_to_append(path))
+        except OSError as error:
+            raise FileFormatError(
+                f"the draft {path} cannot be read and written ({error.strerror}); "
+                "give another path as draft="
+            ) from error
+        try:
+            ledger = Ledger(max_cost)
+            for entry in entries.values():  # all of it has been paid for, whatever is used again
+                ledger.pay(_paid(entry))
+            yield MeteredClient(generator, path, ledger, entries, file)
+        finally:
+            if not entries and not damaged:
+                path.unlink(missing_ok=True)
+
+
+def _take(lock: FileLock) -> bool:
+    """Whether the lock is ours now; a process that ends lets go of its own."""
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return False
+    return True
+
+
+def _read(path: Path, header: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], int]:
+    """Return the entries of a draft by key, and how many lines cannot be read; begin a new one.
+
+    Such a line is the last one of a process that was killed, as a rule.
+    """
+    content = path.read_bytes() if path.exists() else b""
+    if not content:
+        write_atomically(path, json.dumps(header) + "\n")
+        return {}, 0
+    first, *others = content.split(b"\n")
+    present, expected = parse_object(first), json.loads(json.dumps(header))
+    if present.get("format") != FORMAT:
+        raise FileFormatError(
+            f"{path}: is not the draft of a pool (expected {FORMAT!r} in line 1); "
+            "give another path as draft="
+        )
+    if present != expected:
+        parts = [k for k in expected if present.get(k) != expected[k]]
+        raise FileFormatError(
+            f"{path}: is the draft of a pool with another {' and '.join(parts)}; "
+            "give another path as draft=, or remove it"
+        )
+    entries: dict[str, dict[str, Any]] = {}
+    damaged = 0
+    for entry in map(parse_object, filter(None, others)):
+        if isinstance(entry.get("key"), str):
+            entries.setdefault(entry["key"], entry)
+        else:
+            damaged += 1
+    return entries, damaged
+
+
 @dataclass(eq=False)
 class MeteredClient:
-    """Asks a model, once for each key."""
+    """Asks a model, once for each key; `open_client` makes one."""
 
     generator: Generator
-    journal: DraftJournal
+    path: Path  # of the draft
     ledger: Ledger
+    entries: dict[str, dict[str, Any]]  # of the draft, by key
+    file: BinaryIO
     replayed: int = 0  # how many replies came from the draft
+    asked: int = 0  # how many calls were made now
 
     async def text(self, role: str, name: str, request: TextRequest) -> Text:
         """Ask for one text, which counts as one of `ROLES`.
@@ -153,76 +251,87 @@ class MeteredClient:
         one. Raises `NoAnswerError` if the model answered with nothing usable, and `OverBudgetError`
         if it might cost more than is allowed.
         """
+        return await self._ask(role, name, request, self.generator.text)
+
+    async def picture(self, role: str, name: str, request: ImageRequest) -> Picture:
+        """Ask for one picture, as `text` does; it is in `picture_file`."""
+        return await self._ask(role, name, request, self.generator.image)
+
+    def picture_file(self, name: str, picture: Picture) -> Path:
+        """Return where a picture is."""
+        return self._images.absolute() / f"{name}{picture_suffix(picture.data) or '.bin'}"
+
+    @property
+    def _images(self) -> Path:
+        """The folder beside the draft for its pictures."""
+        return self.path.with_name(f"{self.path.stem}-images")
+
+    async def _ask(
+        self, role: str, name: str, request: Any, call: Callable[[Any], Awaitable[Reply]]
+    ) -> Reply:
         key = f"{name}/{digest(plain(request))}"
-        if (entry := self._entry(key)) is not None and (reply := _text(entry)) is not None:
-            return self._replay(role, reply)
+        if (entry := self.entries.get(key)) is not None:
+            if "error" in entry:
+                self.ledger.add(role, _paid(entry))
+                raise NoAnswerError(str(entry["error"]), replayed=True)
+            if (stored := self._reply(entry)) is not None:
+                self.replayed += 1
+                self.ledger.add(role, stored.usage)
+                return cast("Reply", stored)
         async with self.ledger.call():
-            reply = await self._live(self.generator.text(request), key, role)
-            self.journal.append(key, _line(role, request, reply, {"text": reply.text[:LONGEST]}))
+            self.asked += 1
+            try:
+                reply = await call(request)
+            except ModelAnswerError as error:
+                usage = error.usage or Usage()
+                line = {"role": role, "error": str(error)[:500], "usage": asdict(usage)}
+                self._append(key, line)
+                self.ledger.pay(usage)
+                self.ledger.add(role, usage)
+                raise NoAnswerError(str(error), replayed=False) from error
+            facts = {"model": reply.model, "cached": reply.cached, "usage": asdict(reply.usage)}
+            content = self._content(name, reply) | facts
+            self._append(key, {"role": role, "request": plain(request), "reply": content})
+            self.ledger.pay(reply.usage)
             self.ledger.add(role, reply.usage)
         return reply
 
-    async def picture(self, role: str, name: str, request: ImageRequest) -> tuple[Picture, Path]:
-        """Ask for one picture; return it with the path of its file. As `text` otherwise."""
-        key = f"{name}/{digest(plain(request))}"
-        entry = self._entry(key)
-        if entry is not None and (reply := self._picture(entry)) is not None:
-            return self._replay(role, reply), self._file(entry).absolute()
-        async with self.ledger.call():
-            reply = await self._live(self.generator.image(request), key, role)
-            # The file goes first: a line in the draft never speaks of a picture that is not there.
-            file = f"{name}{picture_suffix(reply.data) or '.bin'}"
-            path = write_atomically(self.journal.images / file, reply.data)
-            checksum = hashlib.sha256(reply.data).hexdigest()
-            content = {"file": file, "sha256": checksum, "media_type": reply.media_type}
-            self.journal.append(key, _line(role, request, reply, content))
-            self.ledger.add(role, reply.usage)
-        return reply, path.absolute()
+    def _append(self, key: str, entry: Mapping[str, Any]) -> None:
+        whole = {"key": key, **entry}
+        append_lines(self.file, json.dumps(whole))
+        self.entries[key] = whole
 
-    def _entry(self, key: str) -> dict[str, Any] | None:
-        entry = self.journal.get(key)
-        if entry is not None and "error" in entry:
-            raise NoAnswerError(str(entry["error"]), replayed=True)
-        return entry
+    def _content(self, name: str, reply: Text | Picture) -> dict[str, Any]:
+        if isinstance(reply, Text):
+            return {"text": reply.text[:LONGEST], "finish": reply.finish}
+        # The file goes first: a line in the draft never speaks of a picture that is not there.
+        path = write_atomically(self.picture_file(name, reply), reply.data)
+        checksum = hashlib.sha256(reply.data).hexdigest()
+        return {"file": path.name, "sha256": checksum, "media_type": reply.media_type}
 
-    def _replay(self, role: str, reply: Reply) -> Reply:
-        self.replayed += 1
-        self.ledger.add(role, reply.usage)
-        return reply
-
-    async def _live(self, call: Coroutine[Any, Any, Reply], key: str, role: str) -> Reply:
-        try:
-            return await call
-        except ModelAnswerError as error:
-            self.journal.append(key, {"role": role, "error": str(error)[:500]})
-            raise NoAnswerError(str(error), replayed=False) from error
-
-    def _file(self, entry: Mapping[str, Any]) -> Path:
-        # Only the name counts, so that a draft from elsewhere leads nowhere else.
-        return self.journal.images / Path(entry["reply"]["file"]).name
-
-    def _picture(self, entry: Mapping[str, Any]) -> Picture | None:
+    def _reply(self, entry: Mapping[str, Any]) -> Text | Picture | None:
+        """Return a reply in the draft; None if it is not of that form, so that it is asked anew."""
         try:
             reply = entry["reply"]
-            data = self._file(entry).read_bytes()
-            if hashlib.sha256(data).hexdigest() != reply["sha256"]:
-                return None
-            usage = usage_from(reply["usage"])
-            return Picture(data, reply["model"], reply["media_type"], usage, reply["cached"])
+            made = {"usage": usage_from(reply["usage"]), "cached": reply["cached"]}
+            if "file" not in reply:
+                text = reply["text"]
+                sound = isinstance(text, str)
+                return Text(text, reply["model"], reply["finish"], **made) if sound else None
+            # Only the name counts, so that a draft from elsewhere leads nowhere else.
+            data = (self._images / Path(reply["file"]).name).read_bytes()
+            sound = hashlib.sha256(data).hexdigest() == reply["sha256"]
+            return Picture(data, reply["model"], reply["media_type"], **made) if sound else None
         except (OSError, KeyError, TypeError):
             return None
 
 
-@asynccontextmanager
-async def open_client(
-    generator: Generator, path: Path, header: Mapping[str, Any], max_cost: float | None
-) -> AsyncIterator[MeteredClient]:
-    """Open a draft, and yield what asks the generator by way of it."""
-    journal = DraftJournal(path, header)
-    # The same may be under way elsewhere: what it gets is taken from the draft then.
-    await journal.wait()
-    with journal:
-        yield MeteredClient(generator, journal, Ledger(max_cost))
+def _paid(entry: Mapping[str, Any]) -> Usage:
+    """Return what was used for an entry; for an error, drafts of earlier versions do not say."""
+    try:
+        return usage_from(entry["usage"] if "error" in entry else entry["reply"]["usage"])
+    except (KeyError, TypeError):
+        return Usage()
 
 
 def check_makes(generator: Generator, kind: str) -> None:
@@ -232,71 +341,85 @@ def check_makes(generator: Generator, kind: str) -> None:
         raise ModelUnavailableError(f"{generator.model} {what}; choose a model that does")
 
 
-def _line(
-    role: str,
-    request: TextRequest | ImageRequest,
-    reply: Text | Picture,
-    content: Mapping[str, Any],
-) -> dict[str, Any]:
-    facts = {"model": reply.model, "cached": reply.cached, "usage": asdict(reply.usage)}
-    if isinstance(reply, Text):
-        facts["finish"] = reply.finish
-    return {"role": role, "request": plain(request), "reply": {**content, **facts}}
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One step in the generation or the growth of a pool."""
+
+    kind: Literal[
+        "begin",
+        "baseline",
+        "interests",
+        "ideas",  # some were listed or weighed; `note` says how many
+        "candidate",  # it arrived and is usable
+        "rejected",  # it is not; `note` says why
+        "duplicate",  # it is too much like another, and is replaced: one less is made
+        "embedded",
+        "done",
+    ]
+    made: int
+    wanted: int
+    candidate: Candidate | None = None
+    note: str = ""
+    usage: Usage = field(default_factory=Usage)  # all that has been used so far
 
 
-def _text(entry: Mapping[str, Any]) -> Text | None:
-    """Read a reply from the draft; None when the line is not of that form, so it is asked anew."""
-    try:
-        reply = entry["reply"]
-        text, usage = reply["text"], usage_from(reply["usage"])
-        if not isinstance(text, str):
-            return None
-        return Text(text, reply["model"], reply["finish"], usage, reply["cached"])
-    except (KeyError, TypeError):
-        return None
+Progress = Callable[[Event], None]
 
 
-async def ask_for_text(
-    client: MeteredClient,
-    role: str,
-    name: str,
-    request: TextRequest,
-    *,
-    recipe: Recipe,
-    question: str,
-) -> tuple[Candidate, str | None, str]:
-    """Ask for one text candidate, and read the reply.
+@dataclass(eq=False)
+class CandidateMaker:
+    """What generating a pool and growing one have in common: asking for candidates, reporting."""
 
-    The name becomes the candidate's id. Returns the candidate, what is wrong with it if anything
-    is, and what the model said, word for word.
-    """
-    reply = await client.text(role, name, request)
-    verdict = parse_answer(
-        reply.text,
-        question=question,
-        prompt=f"{request.system}\n{request.prompt}",
-        finish=reply.finish,
-        limit=recipe.sentences,
-        least=recipe.min_words,
-    )
-    meta = _provenance(request, reply) | {"temperature": request.temperature}
-    return Candidate(text=verdict.text, id=name, meta=meta), verdict.problem, reply.text
+    question: str
+    recipe: Recipe
+    client: MeteredClient
+    features: Features
+    progress: Progress | None
+    wanted: int
+    made: int = 0
+
+    async def ask_for_text(
+        self, role: str, name: str, request: TextRequest
+    ) -> tuple[Candidate, str | None, str]:
+        """Ask for one text candidate, whose id is the name.
+
+        Returns the candidate, what is wrong with it if anything is, and what the model said, word
+        for word.
+        """
+        reply = await self.client.text(role, name, request)
+        parsed = parse_answer(
+            reply.text,
+            question=self.question,
+            prompt=f"{request.system}\n{request.prompt}",
+            finish=reply.finish,
+            limit=self.recipe.sentences,
+            least=self.recipe.min_words,
+        )
+        meta = {"finish": reply.finish, "temperature": request.temperature}
+        candidate = Candidate(text=parsed.text, id=name, meta=_provenance(request, reply) | meta)
+        return candidate, parsed.problem, reply.text
+
+    async def ask_for_picture(
+        self, role: str, name: str, prompt: str, seed: int, caption: str
+    ) -> tuple[Candidate, str | None]:
+        """Ask for one picture candidate; return it, and what is wrong with it if anything is."""
+        recipe = self.recipe
+        request = ImageRequest(prompt, recipe.image_size, recipe.image_quality, seed)
+        reply = await self.client.picture(role, name, request)
+        meta = _provenance(request, reply) | {"sha256": hashlib.sha256(reply.data).hexdigest()}
+        path = self.client.picture_file(name, reply)
+        candidate = Candidate(text=caption, image=str(path), id=name, meta=meta)
+        return candidate, picture_problem(reply.data)
+
+    def report(self, kind: Any, candidate: Candidate | None = None, note: str = "") -> None:
+        """Report one step."""
+        if self.progress is not None:
+            usage = self.client.ledger.total
+            self.progress(Event(kind, self.made, self.wanted, candidate, note, usage))
 
 
-async def ask_for_picture(
-    client: MeteredClient, role: str, name: str, request: ImageRequest, caption: str
-) -> tuple[Candidate, str | None]:
-    """Ask for one picture candidate; return it, and what is wrong with it if anything is."""
-    reply, path = await client.picture(role, name, request)
-    meta = _provenance(request, reply) | {"sha256": hashlib.sha256(reply.data).hexdigest()}
-    candidate = Candidate(text=caption, image=str(path), id=name, meta=meta)
-    return candidate, picture_problem(reply.data)
-
-
-def _provenance(request: TextRequest | ImageRequest, reply: Text | Picture) -> dict[str, Any]:
-    facts: dict[str, Any] = {"prompt": request.prompt, "model": reply.model, "seed": request.seed}
-    if isinstance(reply, Text):
-        facts["finish"] = reply.finish
+def _provenance(request: Request, reply: Text | Picture) -> dict[str, Any]:
+    facts = {"prompt": request.prompt, "model": reply.model, "seed": request.seed}
     return {**facts, "cached": reply.cached, "usage": asdict(reply.usage)}
 
 

@@ -112,6 +112,7 @@ def write_answer_pools(
 ) -> float:
     """Write a pool for each of some questions: the file's own five answers, its domains as users.
 
+    Questions are those whose five answers differ: where two are one text, nobody can prefer one.
     A user of a domain likes its answer best: that is what the file means by a preference. The
     others are liked by how much their words are those of the domain: the mean over the words of how
     much likelier each is in the domain's answers to all other questions than in those of all
@@ -125,32 +126,35 @@ def write_answer_pools(
     words = {e.id: {n: Counter(_words(e.responses[n])) for n in names} for e in everything}
     totals = {n: sum((words[e.id][n] for e in everything), Counter[str]()) for n in names}
     vocabulary = len(set().union(*totals.values()))
-    own = total = 0
-    for entry in read_dsp(path, count=count):
-        ids = [n for n in names if entry.responses[n].strip()]
+    usable = [e for e in everything if _all_differ(e)]
+    if not usable:
+        raise FileFormatError(f"{path}: has no question with five different answers")
+    draw = np.random.default_rng(0)
+    chosen = np.sort(draw.choice(len(usable), min(count, len(usable)), replace=False))
+    own = 0
+    for entry in (usable[int(k)] for k in chosen):
         rest = {n: totals[n] - words[entry.id][n] for n in names}
-        worth = {n: _worth(n, ids, words[entry.id], rest, vocabulary) for n in names}
+        worth = {n: _worth(n, words[entry.id], rest, vocabulary) for n in names}
         own += sum(max(worth[n], key=worth[n].__getitem__) == n for n in names)
-        total += len(names)
-        rankings = {n: _ranking(n, worth[n]) for n in names}
         pool = Pool.from_texts(
             entry.query,
-            [Candidate(text=entry.responses[n], id=n) for n in ids],
+            [Candidate(text=entry.responses[n], id=n) for n in names],
             baseline=Candidate(text=entry.responses[NORMAL], id="baseline"),
             embedder=embedder,
         )
         users = {**INTERESTS, NORMAL: "wants a plain answer"}
-        pool.meta.update({"users": users, "rankings": rankings})
+        pool.meta.update({"users": users, "rankings": {n: _ranking(n, worth[n]) for n in names}})
         pool.save(Path(folder) / f"{entry.id}.json")
-    return own / total
+    return own / (len(chosen) * len(names))
+
+
+def _all_differ(entry: DspQuestion) -> bool:
+    """Whether no two answers are the same text, and none is empty."""
+    return len({text.strip() for text in entry.responses.values()} - {""}) == len(entry.responses)
 
 
 def _worth(
-    domain: str,
-    ids: Sequence[str],
-    answers: dict[str, Counter[str]],
-    rest: dict[str, Counter[str]],
-    vocabulary: int,
+    domain: str, answers: dict[str, Counter[str]], rest: dict[str, Counter[str]], vocabulary: int
 ) -> dict[str, float]:
     """Return how much the words of each answer are those of a domain."""
     ours, size = rest[domain], rest[domain].total() + vocabulary
@@ -161,16 +165,15 @@ def _worth(
         return math.log((ours[word] + 1) / size) - math.log((general + 1) / both)
 
     return {
-        n: sum(number * gain(word) for word, number in answers[n].items())
-        / max(answers[n].total(), 1)
-        for n in ids
+        name: sum(number * gain(word) for word, number in words.items()) / max(words.total(), 1)
+        for name, words in answers.items()
     }
 
 
 def _ranking(domain: str, worth: dict[str, float]) -> list[str]:
     """Rank the domain's own answer first, the others by worth, the baseline above its double."""
     order = sorted(worth, key=lambda n: (n != domain, -worth[n], n))
-    order.insert(order.index(NORMAL) if NORMAL in order else len(order), "baseline")
+    order.insert(order.index(NORMAL), "baseline")
     return order
 
 

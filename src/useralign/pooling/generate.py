@@ -7,12 +7,12 @@ next one under another seed, until the pool is full or a limit is reached.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -21,20 +21,16 @@ from useralign.files import cache_dir
 from useralign.models import (
     Generator,
     TextRequest,
-    Usage,
     default_generator,
-    embedder_for,
     generator_for,
     wait_for,
 )
 from useralign.pool import Candidate, Pool
 from useralign.pooling import prompts
 from useralign.pooling.client import (
-    MeteredClient,
+    CandidateMaker,
     NoAnswerError,
     OverBudgetError,
-    ask_for_picture,
-    ask_for_text,
     check_makes,
     open_client,
     together,
@@ -42,44 +38,21 @@ from useralign.pooling.client import (
 from useralign.pooling.ideas import Ideas
 from useralign.pooling.parse import parse_interests, tidy, words
 from useralign.pooling.recipe import CandidateSpec, Recipe, SourceGroup, digest, pool_key, seed_of
-from useralign.pooling.select import Features, Selection, normalisation
+from useralign.pooling.select import Selection, embedded_pool, usable_features
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from useralign.pooling.client import Progress
     from useralign.pooling.recipe import Kind
     from useralign.pooling.select import AnyEmbedder
 
 _LONGEST_QUESTION = 4000
 _INTEREST_TRIES = 3
 _SILENT_ROUNDS = 2
+_HOPELESS = 20  # answers without a single usable one, after which no more are paid for
 _FEWEST = 2
 _WITH_IDEA = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One step in the generation of a pool."""
-
-    kind: Literal[
-        "begin",
-        "baseline",
-        "interests",
-        "ideas",  # some were listed or weighed; `note` says how many
-        "candidate",  # it arrived and is usable
-        "rejected",  # it is not; `note` says why
-        "duplicate",  # it is too much like another, and is replaced: one less is made
-        "embedded",
-        "done",
-    ]
-    made: int
-    wanted: int
-    candidate: Candidate | None = None
-    note: str = ""
-    usage: Usage = field(default_factory=Usage)  # all that the pool has used so far
-
-
-Progress = Callable[[Event], None]
 
 
 def generate_pool(
@@ -175,10 +148,7 @@ async def generate_pool_async(
             f"{generator.model} writes no texts, so it cannot reason about interests; "
             "use style='unbiased'"
         )
-    features = Features(embedder_for(embedder, recipe.kind), recipe.kind)
-    # Better now than after everything is paid for.
-    if trouble := features.embedder.trouble():
-        raise ModelUnavailableError(trouble)
+    features = usable_features(embedder, recipe.kind)
     header = {
         "question": question,
         "model": generator.identity,
@@ -187,11 +157,11 @@ async def generate_pool_async(
     }
     path = Path(draft) if draft else cache_dir("drafts") / f"{digest(header)}.jsonl"
     async with open_client(generator, path, header, recipe.max_cost) as client:
-        generation = _Generation(question, recipe, client, features, progress)
+        generation = _Generation(question, recipe, client, features, progress, recipe.count)
         try:
             return await generation.run()
         except ModelError as error:
-            if len(client.journal) == 0:
+            if not client.entries:
                 raise
             raise _resumable(error, generation.made, recipe.count, path) from error
 
@@ -223,15 +193,8 @@ def _resumable(error: ModelError, made: int, wanted: int, path: Path) -> ModelEr
 
 
 @dataclass(eq=False)
-class _Generation:
+class _Generation(CandidateMaker):
     """The generation of one pool, step by step; `made` counts the candidates so far."""
-
-    question: str
-    recipe: Recipe
-    client: MeteredClient
-    features: Features
-    progress: Progress | None
-    made: int = 0
 
     def __post_init__(self) -> None:
         self._ideas = Ideas(
@@ -239,12 +202,11 @@ class _Generation:
             self.recipe,
             self.client,
             self.features,
-            lambda note: self._report("ideas", note=note),
+            lambda note: self.report("ideas", note=note),
         )
         self._selection = Selection(self.recipe, self.features)
         self._baseline: Candidate | None = None
         self._interests: list[str] = list(self.recipe.interests)
-        self._arrived: dict[str, Candidate] = {}
         self._attempts = 0
         self._silent = 0
         self._over_budget = False
@@ -253,27 +215,32 @@ class _Generation:
 
     async def run(self) -> Pool:
         """Generate the pool."""
-        self._report("begin")
+        self.report("begin")
         groups = await self._first_round()
-        await self._replace(groups)
-        self._selection.fill(self.recipe.count)
-        self.made = len(self._selection.candidates)
-        if self.made < _FEWEST:
-            raise ModelAnswerError(self._too_few())
+        while True:
+            await self._replace(groups)
+            self._selection.fill(self.recipe.count)
+            self.made = len(self._selection.candidates)
+            if self.made >= _FEWEST:
+                break
+            if self.client.asked or self._over_budget:
+                raise ModelAnswerError(self._too_few())
+            # All that is on file is of no use. It does not count: who tries again wants to ask.
+            self._attempts = 0
         if self.made < self.recipe.count:
             self._notes.append(self._limit_note())
-        await self.features.embed_in_thread(self._selection.candidates)
-        self._report("embedded", note=f"{self.features.seconds:.2f} seconds")
+        await asyncio.to_thread(self.features.embed, self._selection.candidates)
+        self.report("embedded", note=f"{self.features.seconds:.2f} seconds")
         pool = self._pool()
-        self._report("done")
+        self.report("done")
         return pool
 
     async def _first_round(self) -> list[SourceGroup]:
         unbiased = SourceGroup("unbiased", self.recipe.count - self.recipe.by_interest)
-        specs = unbiased.first()
-        await together(self._ask_baseline(), self._ask_interests(), self._ask(specs))
+        calls = self._ask_baseline(), self._ask_interests(), self._ask(unbiased.first())
+        *_, arrived = await together(*calls)
         groups = [unbiased, *self._interest_groups(unbiased)]
-        await self._offer(unbiased, self._arrivals(specs))
+        await self._offer(unbiased, cast("list[Candidate]", arrived))
         for group in groups[1:]:
             candidates = await self._ask(group.first())
             if group.each:
@@ -298,9 +265,11 @@ class _Generation:
         return [SourceGroup("interest", quota, self._interests)]
 
     async def _replace(self, groups: Sequence[SourceGroup]) -> None:
-        """Ask for what is missing, until nothing is or a limit is reached."""
+        """Ask for what is missing, until nothing is, a limit is reached, or there is no hope."""
         while not self._over_budget and self._room() > 0:
             selected = self._selection.candidates
+            if not selected and self._attempts >= _HOPELESS:
+                return
             missing = [spec for group in groups for spec in group.missing(selected)]
             if not missing:
                 return
@@ -314,28 +283,25 @@ class _Generation:
     async def _offer(self, group: SourceGroup, candidates: list[Candidate]) -> None:
         filled = sum(c.source == group.source for c in self._selection.candidates)
         for twin in await self._selection.offer(candidates, group.quota - filled):
-            self._report("duplicate", twin, "too much like another one")
+            self.report("duplicate", twin, "too much like another one")
         self.made = len(self._selection.candidates)
 
-    def _arrivals(self, specs: Sequence[CandidateSpec]) -> list[Candidate]:
-        return [self._arrived[spec.id] for spec in specs if spec.id in self._arrived]
-
     async def _ask(self, specs: list[CandidateSpec]) -> list[Candidate]:
-        """Ask for candidates side by side, as many as the limit has room for."""
+        """Ask for candidates side by side, as many as the limit has room for; return the usable."""
         specs = specs[: max(0, self._room())]
         if self.recipe.with_care:
             specs = await self._ideas.assign(specs)
-        errors = await together(*(self._ask_candidate(spec) for spec in specs))
-        live = [error for error in errors if error is not None and not error.replayed]
+        outcomes = await together(*(self._ask_candidate(spec) for spec in specs))
+        live = [one for one in outcomes if isinstance(one, NoAnswerError) and not one.replayed]
         # Without a single answer in two rounds running the model is taken to have failed for good.
         silent = bool(live) and len(live) == len(specs)
         self._silent = self._silent + 1 if silent else 0
         if self._silent >= _SILENT_ROUNDS:
             raise live[-1]
-        return self._arrivals(specs)
+        return [one for one in outcomes if isinstance(one, Candidate)]
 
-    async def _ask_candidate(self, spec: CandidateSpec) -> NoAnswerError | None:
-        """Ask for one candidate and judge it; return the error if the model gave no answer."""
+    async def _ask_candidate(self, spec: CandidateSpec) -> Candidate | NoAnswerError | None:
+        """Ask for one candidate; return it if it is usable, or that the model gave no answer."""
         try:
             candidate, problem = await self._candidate(spec.id, spec.role, spec.interest, spec.idea)
         except OverBudgetError:
@@ -343,19 +309,19 @@ class _Generation:
             return None
         except NoAnswerError as error:
             self._rejected["no answer"] += 1
-            self._report("rejected", note=str(error))
+            self.report("rejected", note=str(error))
             return error
         self._attempts += 1
         if not problem and spec.idea and not await self._ideas.suits(candidate.text, spec.idea):
             problem = "does not suit the question"
         if problem:
             self._rejected[problem] += 1
-            self._report("rejected", candidate, problem)
+            self.report("rejected", candidate, problem)
             return None
-        self._arrived[spec.id] = replace(candidate, source=spec.source, interest=spec.interest)
+        candidate = replace(candidate, source=spec.source, interest=spec.interest)
         self.made = min(self.made + 1, self.recipe.count)
-        self._report("candidate", self._arrived[spec.id])
-        return None
+        self.report("candidate", candidate)
+        return candidate
 
     async def _candidate(
         self, name: str, role: str, interest: str | None = None, idea: str | None = None
@@ -365,14 +331,10 @@ class _Generation:
         Its seed follows from its name. `idea` is what the answer is to suggest.
         """
         if self.recipe.kind == "image":
-            picture = self.recipe.image_request(
-                prompts.picture(self.question, interest), seed_of(self.recipe.seed, name)
-            )
-            return await ask_for_picture(self.client, role, name, picture, interest or "")
+            prompt, seed = prompts.picture(self.question, interest), seed_of(self.recipe.seed, name)
+            return await self.ask_for_picture(role, name, prompt, seed, interest or "")
         request = self._text_request(name, role, interest, idea)
-        candidate, problem, _ = await ask_for_text(
-            self.client, role, name, request, recipe=self.recipe, question=self.question
-        )
+        candidate, problem, _ = await self.ask_for_text(role, name, request)
         if idea:
             candidate = replace(candidate, meta={**candidate.meta, "idea": idea})
         return candidate, problem
@@ -419,7 +381,7 @@ class _Generation:
             self._notes.append(f"there is no baseline: {problem}")
             return
         self._baseline = replace(candidate, id="baseline", source="baseline")
-        self._report("baseline", self._baseline)
+        self.report("baseline", self._baseline)
 
     async def _ask_interests(self) -> None:
         """Ask the model for interests, and again for what is missing in its list."""
@@ -437,7 +399,7 @@ class _Generation:
                 break
             tries -= 1
         if self.recipe.by_interest:
-            self._report("interests", note="; ".join(self._interests))
+            self.report("interests", note="; ".join(self._interests))
 
     async def _more_interests(self, name: str) -> list[str]:
         """Ask for the interests that are missing, and return those that are new.
@@ -459,11 +421,6 @@ class _Generation:
         new = [item for item in parse_interests(reply.text) if words(item) not in old]
         return new[:missing]
 
-    def _report(self, kind: Any, candidate: Candidate | None = None, note: str = "") -> None:
-        if self.progress is not None:
-            usage = self.client.ledger.total
-            self.progress(Event(kind, self.made, self.recipe.count, candidate, note, usage))
-
     def _too_few(self) -> str:
         problems = ", ".join(f"{count} {what}" for what, count in self._rejected.most_common())
         duplicates = len(self._selection.duplicates)
@@ -477,13 +434,12 @@ class _Generation:
         limit = (
             f"max_cost={self.recipe.max_cost}"
             if self._over_budget
-            else f"{self.recipe.attempts} attempts (max_attempts)"
+            else f"{self._attempts} attempts{' (max_attempts)' if self._room() <= 0 else ''}"
         )
         return f"only {self.made} of {self.recipe.count} candidates were made within {limit}"
 
     def _pool(self) -> Pool:
         candidates = sorted(self._selection.candidates, key=lambda c: c.source != "unbiased")
-        features = self.features.matrix(candidates)
         model, name = self.client.generator.model, self.features.embedder.name
         ledger = self.client.ledger
         twins = Counter({"near duplicate": sum(not d["kept"] for d in self._selection.duplicates)})
@@ -499,16 +455,8 @@ class _Generation:
             "near_duplicates": self._selection.duplicates,
             "rejected": dict(self._rejected + self._ideas.rejected + twins),
             "notes": self._notes,
-            "draft": str(self.client.journal.path),
+            "draft": str(self.client.path),
             "replayed": self.client.replayed,
             "usage": ledger.report(model, name, self.features.seconds, len(candidates)),
         }
-        return Pool(
-            self.question,
-            candidates,
-            features,
-            self._baseline,
-            normalise=normalisation(features),
-            embedder=name,
-            meta=meta,
-        )
+        return embedded_pool(self.question, candidates, self.features, self._baseline, meta)

@@ -34,28 +34,25 @@ from useralign.checks import is_finite, is_whole, whole
 from useralign.errors import (
     ModelAnswerError,
     ModelError,
-    ModelUnavailableError,
     OptionError,
     UseralignError,
 )
 from useralign.files import cache_dir
-from useralign.models import TextRequest, Usage, embedder_for, wait_for
+from useralign.models import TextRequest, Usage, wait_for
 from useralign.pool import Candidate
 from useralign.pooling import prompts
 from useralign.pooling.client import (
-    MeteredClient,
+    CandidateMaker,
+    Event,
     NoAnswerError,
     OverBudgetError,
-    ask_for_picture,
-    ask_for_text,
     check_makes,
     open_client,
     together,
     usage_from,
 )
-from useralign.pooling.generate import Event
 from useralign.pooling.recipe import Recipe, digest, seed_of
-from useralign.pooling.select import Features, twin_of
+from useralign.pooling.select import twin_of, usable_features
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,8 +61,8 @@ if TYPE_CHECKING:
 
     from useralign.models import Generator
     from useralign.pool import Pool
-    from useralign.pooling.generate import Progress
-    from useralign.pooling.select import AnyEmbedder
+    from useralign.pooling.client import Progress
+    from useralign.pooling.select import AnyEmbedder, Features
     from useralign.session import Session
 
 OVER = ("stopped", "budget", "limit")  # reasons for stopping that new candidates do not change
@@ -210,6 +207,12 @@ class Rejected(NamedTuple):
     text: str
     why: str
 
+    @classmethod
+    def twin(cls, candidate: Candidate, twin: Candidate) -> Rejected:
+        """Return a candidate as rejected for its likeness to another."""
+        label = twin.label if twin.index >= 0 else "another new one"
+        return cls(candidate.text[:200], f"too much like {label}")
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
@@ -315,12 +318,21 @@ class Growth:
         ModelUnavailableError
             If the model does not make what the pool has, or the embedder cannot work here.
         """
+        self._prepared(pool)
+
+    def _prepared(self, pool: Pool) -> tuple[Recipe, Features]:
+        """Return what new candidates are made by; raise as `check` does."""
         recipe = self._recipe_for(pool)
         check_makes(self.generator, recipe.kind)
         if recipe.kind == "text" and not all(candidate.text.strip() for candidate in pool):
             raise OptionError("the pool cannot grow: some candidates have neither text nor picture")
-        if trouble := self._features_for(pool, recipe).embedder.trouble():
-            raise ModelUnavailableError(trouble)
+        embedder = pool.embedder if self._embedder is None else self._embedder
+        if embedder is None:
+            raise OptionError(
+                "the pool cannot grow: its features were given, and nothing says how a new "
+                "candidate's are made; give embedder="
+            )
+        return recipe, usable_features(embedder, recipe.kind)
 
     def grow(self, session: Session, progress: Progress | None = None) -> Grown:
         """Make new candidates and join them to the session; wait for the model.
@@ -363,21 +375,18 @@ class Growth:
         """Return what `propose` returns: the coroutine for a caller that has an event loop."""
         if self._closed:
             raise asyncio.CancelledError
-        pool = snapshot.pool
-        count = min(self.batch, self._room(pool))
-        nothing = Proposal((), np.empty((0, pool.dimension)), key=snapshot.key)
-        if count <= 0:
-            return replace(nothing, problem="the pool has grown as far as it may")
-        self._task = asyncio.current_task()
-        try:
-            self.check(pool)
-            return await self._run_round(snapshot, count, progress)
-        except (UseralignError, OSError) as error:
-            if progress is not None:
-                progress(Event("done", 0, count, note=str(error)))
-            return replace(nothing, problem=str(error))
-        finally:
-            self._task = None
+        pool, problem = snapshot.pool, "the pool has grown as far as it may"
+        if (count := min(self.batch, self._room(pool))) > 0:
+            self._task = asyncio.current_task()
+            try:
+                return await self._run_round(snapshot, count, progress)
+            except (UseralignError, OSError) as error:
+                problem = str(error)
+                if progress is not None:
+                    progress(Event("done", 0, count, note=problem))
+            finally:
+                self._task = None
+        return Proposal((), np.empty((0, pool.dimension)), problem=problem, key=snapshot.key)
 
     def join(self, session: Session, proposal: Proposal) -> Grown:
         """Join what was proposed to the session it was proposed for, once.
@@ -413,7 +422,7 @@ class Growth:
     async def _run_round(
         self, snapshot: Snapshot, count: int, progress: Progress | None
     ) -> Proposal:
-        pool, recipe = snapshot.pool, self._recipe_for(snapshot.pool)
+        pool, (recipe, features) = snapshot.pool, self._prepared(snapshot.pool)
         header = {
             "question": pool.question,
             "model": self.generator.identity,
@@ -424,39 +433,35 @@ class Growth:
         limit = None if math.isinf(self.cost) else self.cost - GrowthRecord.of(pool).cost
         path = folder / f"growth-{digest(header)}.jsonl"
         async with open_client(self.generator, path, header, limit) as client:
-            features = self._features_for(pool, recipe)
             round_ = _Round(
-                snapshot, count, self.attempts, self.seed, recipe, client, features, progress
+                pool.question,
+                recipe,
+                client,
+                features,
+                progress,
+                count,
+                snapshot=snapshot,
+                attempts=self.attempts,
+                seed=self.seed,
             )
-            rows = await round_.run()
-            usage, problem = client.ledger.total, round_.problem
-            if limit is not None and usage.cost is None:
-                priceless = f"cost= had no effect: no price is known for {self.generator.model}"
-                problem = problem or priceless
-            return Proposal(
-                tuple(round_.candidates),
-                rows,
-                tuple(round_.rejected),
-                usage,
-                problem,
-                snapshot.key,
-                round_.requests,
-            )
+            proposal = await round_.run()
+        if limit is not None and proposal.usage.cost is None and not proposal.problem:
+            priceless = f"cost= had no effect: no price is known for {self.generator.model}"
+            return replace(proposal, problem=priceless)
+        return proposal
 
     def _still_new(
         self, pool: Pool, proposal: Proposal
     ) -> tuple[list[Candidate], NDArray[np.float64], tuple[Rejected, ...]]:
         """Leave out what another proposal has brought meanwhile, and what there is no room for."""
-        recipe = self._recipe_for(pool)
-        indices, late = list[int](), list[Rejected]()
-        for index, candidate in enumerate(proposal.candidates):
-            row = proposal.features[index]
-            twin = twin_of(candidate, row, list(pool), pool.raw_features, recipe)
-            if twin is not None:
-                late.append(Rejected(candidate.text[:200], f"too much like {twin.label}"))
-            elif len(indices) < self._room(pool):
-                indices.append(index)
-        return [proposal.candidates[k] for k in indices], proposal.features[indices], tuple(late)
+        recipe, new = self._recipe_for(pool), proposal.candidates
+        twins = [
+            twin_of(candidate, row, list(pool), pool.raw_features, recipe)
+            for candidate, row in zip(new, proposal.features, strict=True)
+        ]
+        late = [Rejected.twin(c, twin) for c, twin in zip(new, twins, strict=True) if twin]
+        indices = [k for k, twin in enumerate(twins) if twin is None][: max(0, self._room(pool))]
+        return [new[k] for k in indices], proposal.features[indices], tuple(late)
 
     def _room(self, pool: Pool) -> int:
         grown = sum(candidate.source == "grown" for candidate in pool)
@@ -479,18 +484,9 @@ class Growth:
             return Recipe.concise()
         return Recipe(kind=kind)
 
-    def _features_for(self, pool: Pool, recipe: Recipe) -> Features:
-        embedder = pool.embedder if self._embedder is None else self._embedder
-        if embedder is None:
-            raise OptionError(
-                "the pool cannot grow: its features were given, and nothing says how a new "
-                "candidate's are made; give embedder="
-            )
-        return Features(embedder_for(embedder, recipe.kind), recipe.kind)
 
-
-@dataclass(eq=False)
-class _Round:
+@dataclass(eq=False, kw_only=True)
+class _Round(CandidateMaker):
     """One round of growth: asks for new candidates until there are enough, or a limit is reached.
 
     Nothing that a model does makes `run` raise, but for being cancelled. `requests`
@@ -498,29 +494,31 @@ class _Round:
     """
 
     snapshot: Snapshot
-    wanted: int
     attempts: int
     seed: int
-    recipe: Recipe
-    client: MeteredClient
-    features: Features
-    progress: Progress | None
     candidates: list[Candidate] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
     requests: int = 0
     problem: str = ""
-    failed: bool = False
 
-    async def run(self) -> NDArray[np.float64]:
-        """Run the round, and return the features of the new candidates, shape (n, d)."""
-        self._report("begin")
-        while not self.failed and self._missing() > 0:
+    async def run(self) -> Proposal:
+        """Run the round, and return what came of it."""
+        self.report("begin")
+        while not self.problem and self._missing() > 0:
             numbers = range(self.requests + 1, self.requests + self._missing() + 1)
             self.requests += len(numbers)
             arrived = await together(*(self._one(number) for number in numbers))
             await self._select([candidate for candidate in arrived if candidate is not None])
-        self._report("done", note=self.problem)
-        return self._rows(self.candidates)
+        self.report("done", note=self.problem)
+        return Proposal(
+            tuple(self.candidates),
+            self._rows(self.candidates),
+            tuple(self.rejected),
+            self.client.ledger.total,
+            self.problem,
+            self.snapshot.key,
+            self.requests,
+        )
 
     def _missing(self) -> int:
         return min(self.wanted - len(self.candidates), self.attempts - self.requests)
@@ -553,9 +551,8 @@ class _Round:
         liked = liked[turn:] + liked[:turn]
         if recipe.kind == "image":
             prompt = prompts.grown_picture(question, liked, disliked, remarks)
-            picture = recipe.image_request(prompt, seed)
             caption = liked[-1] if liked else ""
-            candidate, problem = await ask_for_picture(self.client, _ROLE, name, picture, caption)
+            candidate, problem = await self.ask_for_picture(_ROLE, name, prompt, seed, caption)
             return self._with_parents(candidate), problem
         request = TextRequest(
             prompt=prompts.grown_answer(question, liked, disliked, remarks, self._others()),
@@ -565,9 +562,7 @@ class _Round:
             seed=seed,
             min_p=recipe.min_p,
         )
-        candidate, problem, raw = await ask_for_text(
-            self.client, _ROLE, name, request, recipe=recipe, question=question
-        )
+        candidate, problem, raw = await self.ask_for_text(_ROLE, name, request)
         return self._with_parents(candidate), problem or self._off_form(raw, candidate.text)
 
     def _words_of(self, indices: Sequence[int]) -> list[str]:
@@ -609,7 +604,7 @@ class _Round:
         if not arrived:
             return
         try:
-            await self.features.embed_in_thread(arrived)
+            await asyncio.to_thread(self.features.embed, arrived)
             self._rows(arrived)
         except Exception as error:  # noqa: BLE001 - an embedder may be somebody else's, too
             self._fail(f"the new candidates could not be embedded: {error}"[:300])
@@ -620,10 +615,11 @@ class _Round:
             twin = twin_of(candidate, self.features.of(candidate), others, rows, self.recipe)
             if twin is None:
                 self.candidates.append(candidate)
-                self._report("candidate", candidate)
+                self.made += 1
+                self.report("candidate", candidate)
             else:
-                label = twin.label if twin.index >= 0 else "another new one"
-                self._reject(candidate, f"too much like {label}", "duplicate")
+                self.rejected.append(Rejected.twin(candidate, twin))
+                self.report("duplicate", candidate, self.rejected[-1].why)
 
     def _rows(self, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
         dimension = self.snapshot.pool.dimension
@@ -637,19 +633,12 @@ class _Round:
             )
         return rows
 
-    def _reject(self, candidate: Candidate, why: str, kind: str = "rejected") -> None:
+    def _reject(self, candidate: Candidate, why: str) -> None:
         self.rejected.append(Rejected(candidate.text[:200], why))
-        self._report(kind, candidate if str(candidate.text) else None, why)
+        self.report("rejected", candidate if candidate.text else None, why)
 
     def _fail(self, problem: str) -> None:
-        self.failed = True
-        self.problem = self.problem or problem
-
-    def _report(self, kind: Any, candidate: Candidate | None = None, note: str = "") -> None:
-        if self.progress is not None:
-            usage = self.client.ledger.total
-            made, wanted = len(self.candidates), self.wanted
-            self.progress(Event(kind, made, wanted, candidate, note, usage))
+        self.problem = self.problem or problem or "the model failed and gave no reason"
 
 
 def _named(candidates: Sequence[Candidate], session: Session) -> list[Candidate]:

@@ -22,6 +22,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -54,6 +55,7 @@ OWN_LENGTH = 2  # ideas in the list of one interest
 # From which share of the words that say what the shorter one is about two ideas are the same.
 MAX_SHARED = 0.7
 MAX_CIRCUMSTANCES = 3  # that are looked at: each costs a call for every idea
+MAX_WORDS = 150  # of a question that are compared with those of its opposite
 _SPARE = 2
 _TRIES = 2
 _UNFIT = 1 / 2
@@ -145,9 +147,10 @@ class Circumstances:
 def differing(question: str, opposite: str) -> list[Circumstance]:
     """Return the words that say something and stand in each other's place in two questions.
 
-    Words that are only in one of them have no counterpart, and do not count.
+    Words that are only in one of them have no counterpart, and do not count. Of long questions the
+    beginning is looked at: comparing takes time in the cube of their length at worst.
     """
-    own, other = list(_WORD.finditer(question)), list(_WORD.finditer(opposite))
+    own, other = (list(islice(_WORD.finditer(t), MAX_WORDS)) for t in (question, opposite))
     matcher = difflib.SequenceMatcher(None, _folded(own), _folded(other), autojunk=False)
     circumstances = []
     for kind, first, end, first_other, end_other in matcher.get_opcodes():
@@ -186,35 +189,27 @@ class Idea:
     tries: int = 0
 
 
+@dataclass(eq=False)
 class Ideas:
     """Assigns an idea to each candidate that is to be asked for.
 
     `report` is called with how many ideas are listed and weighed.
     """
 
-    def __init__(
-        self,
-        question: str,
-        recipe: Recipe,
-        client: MeteredClient,
-        features: Features,
-        report: Callable[[str], None],
-    ) -> None:
+    _question: str
+    _recipe: Recipe
+    _client: MeteredClient
+    _features: Features
+    _report: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        self._circumstances = Circumstances(self._question, self._recipe.seed, self._client)
+        self._borrowed = prompts.TELLTALE - content_words(self._question)
         self._dropped: Counter[str] = Counter()
-        self._question = question
-        self._recipe = recipe
-        self._client = client
-        self._features = features
-        self._report = report
-        self._circumstances = Circumstances(question, recipe.seed, client)
-        self._borrowed = prompts.TELLTALE - content_words(question)
         self._topics: list[frozenset[str]] = []
         self._ideas: list[Idea] = []
         self._ideas_for: dict[str, list[Idea]] = {}
-        self._lists = 0
-        self._rounds = 0
-        self._listed = 0
-        self._weighed = 0
+        self._lists = self._rounds = self._listed = self._weighed = 0
 
     @property
     def rejected(self) -> Counter[str]:

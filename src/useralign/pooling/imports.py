@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import re
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,18 +21,22 @@ from useralign.pooling.recipe import MAX_COSINE
 from useralign.pooling.select import Features, Twins, near_duplicates, normalisation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from useralign.pooling.select import AnyEmbedder
 
+    Line = tuple[int, str]  # its number in the text, and what it says
+
 MOST_COMPARED = 20_000  # different candidates that are compared with each other
+FULL = 60  # characters of a line that may go on in the next
 MOST_TWINS = 10_000  # pairs that are alike and are listed
 _FEATURE = re.compile(r"f\d+")
 # A bullet or a number before an item, with the box of a list of things to do.
 _MARK = re.compile(
-    r"(?:[-*+\u00b7\u2013\u2014\u2022\u2023\u25aa\u25cf]|\(?\d{1,3}[.):])\s+(?:\[[ xX]?\]\s+)?"
+    r"(?P<indent>\s*)(?:[-*+\u00b7\u2013\u2014\u2022\u2023\u25aa\u25cf]|\(?(?P<number>\d{1,3})[.):])"
+    r"\s+(?:\[[ xX]?\]\s+)?"
 )
 
 
@@ -53,12 +58,12 @@ def read_pool(
     Parameters
     ----------
     path : str or Path
-        `.json`: a saved pool. `.txt`: one answer per line, paragraphs with blank lines between
-        them, or a list with bullets or numbers. `.jsonl`: strings, or objects with `text` or
-        `image`, and maybe `id`, `source`, `interest`, `features`; other keys go to `meta`.
-        `.csv`: the same as columns, the features as `f0`, `f1`, ...
-        A folder: one answer per `.txt` file, or one picture per image file,
-        with a `.txt` file of the same name for what it shows.
+        `.txt`: one answer per line, paragraphs with blank lines between them, or a list with
+        bullets or numbers. `.jsonl`: strings, or objects with `text` or `image`, and maybe `id`,
+        `source`, `interest`, `features`; other keys go to `meta`. `.json`: an array of these, or a
+        saved pool. `.csv`: the same as columns, the features as `f0`, `f1`, ... A folder: one
+        answer per `.txt` file, or one picture per image file, with a `.txt` file of the same name
+        for what it shows.
     question : str, optional
         What the candidates answer; a saved pool has its own.
     embedder : str, Embedder or callable, optional
@@ -75,7 +80,8 @@ def read_pool(
         If it is empty, cut short, cannot be decoded, has an id twice, or is of another form.
     """
     path = Path(path)
-    if path.suffix.lower() == ".json" and path.is_file():
+    saved = path.suffix.lower() == ".json" and path.is_file()
+    if saved and not _decoded(path).lstrip().startswith("["):
         pool = Pool.load(path)
         pool.question = question or pool.question
         return pool
@@ -103,9 +109,8 @@ def _rows(path: Path, *, pictures: bool = True) -> tuple[list[Row], list[str]]:
         raise FileFormatError(f"{path}: there is no such file or folder")
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        suffixes = ", ".join([".json", *_READERS])
         raise FileFormatError(
-            f"{path}: cannot tell its form by its name; expected {suffixes}, or a folder"
+            f"{path}: cannot tell its form by its name; expected {', '.join(_READERS)}, or a folder"
         )
     return list(reader(path, pictures)), []
 
@@ -223,118 +228,138 @@ def _text_rows(path: Path, _: bool) -> Iterator[Row]:
 def list_items(text: str) -> list[tuple[int, str]]:
     """Return the items of a list as somebody wrote it, each with the number of its first line.
 
-    Where lines have bullets or numbers, an item begins at each; the lines that follow it belong to
-    it, and what stands before the first is a heading if it ends with a colon. Otherwise an item is
-    a paragraph if a blank line divides any, else a line.
+    Where lines have bullets or numbers, an item begins at each, and lines that follow belong to it;
+    but where most items have one line, a line that looks like an item is one, mark or not. What
+    stands before the first is a heading if it ends with a colon, and a paragraph after the last
+    that asks or exclaims is not of the list. Without marks an item is a paragraph if a blank line
+    divides any, else a line.
     """
-    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
+    lines = [(number, line.rstrip()) for number, line in enumerate(text.splitlines(), 1)]
     filled = [(number, line) for number, line in lines if line]
-    if not filled:
-        return []
-    marked = sum(bool(_MARK.match(line)) for _, line in filled)
-    items: list[tuple[int, list[str]]] = []
-    if marked > 1 and 2 * marked >= len(filled):
-        for number, line in filled:
-            bare = _MARK.sub("", line, count=1)
-            if bare != line or not items:
-                items.append((number, [bare]))
-            else:
-                items[-1][1].append(line)
-        if items[0][1][-1].endswith(":") and not _MARK.match(filled[0][1]):
-            items.pop(0)
-    else:
-        divided = filled[-1][0] - filled[0][0] + 1 > len(filled)
-        for number, line in filled:
-            goes_on = items and divided and number == items[-1][0] + len(items[-1][1])
-            if goes_on:
-                items[-1][1].append(line)
-            else:
-                items.append((number, [line]))
-    return [(number, " ".join(block)) for number, block in items if "".join(block)]
+    marks = [mark for _, line in filled if (mark := _MARK.match(line))]
+    numbers = [int(mark["number"]) for mark in marks if mark["number"]]
+    counted = len(numbers) > 1 and numbers == list(range(1, len(numbers) + 1))
+    has_marks = counted or (len(marks) > 1 and 2 * len(marks) >= len(filled))
+    blocks = _marked_blocks(filled) if has_marks else _paragraphs(filled)
+    items = [(block[0][0], " ".join(line.strip() for _, line in block)) for block in blocks]
+    if has_marks:
+        items = [
+            (n, item[mark.end() :] if (mark := _MARK.match(item)) else item) for n, item in items
+        ]
+    return [(number, item) for number, item in items if item]
+
+
+def _paragraphs(lines: Sequence[Line]) -> list[list[Line]]:
+    """Divide lines at blank ones; where there are none, each stands alone."""
+    divided = bool(lines) and lines[-1][0] - lines[0][0] + 1 > len(lines)
+    blocks: list[list[Line]] = []
+    for line in lines:
+        if blocks and divided and line[0] == blocks[-1][-1][0] + 1:
+            blocks[-1].append(line)
+        else:
+            blocks.append([line])
+    return blocks
+
+
+def _marked_blocks(lines: Sequence[Line]) -> list[list[Line]]:
+    """Divide lines into the items of a list; marks further in than the first belong to an item."""
+    marks = [_MARK.match(line) for _, line in lines]
+    margin = next(len(mark["indent"]) for mark in marks if mark)
+    blocks: list[list[Line]] = []
+    for line, mark in zip(lines, marks, strict=True):
+        if not blocks or (mark and len(mark["indent"]) <= margin):
+            blocks.append([line])
+        else:
+            blocks[-1].append(line)
+    if not marks[0] and blocks[0][-1][1].endswith(":"):
+        blocks.pop(0)
+    last = blocks[-1]
+    if len(last) > 1 and last[-1][0] > last[-2][0] + 1 and last[-1][1].endswith(("!", "?")):
+        last.pop()  # what a chatbot says after its list
+    if 2 * sum(len(block) > 1 for block in blocks) > len(blocks):
+        return blocks  # a title and a text each, say
+    return [item for block in blocks for item in _divided(block)]
+
+
+def _divided(block: Sequence[Line]) -> list[list[Line]]:
+    """Divide an item at lines that look like items: not further in, nor after one that is full."""
+    items = [[block[0]]]
+    for before, line in pairwise(block):
+        text = line[1]
+        if text[0].isspace() or text[0].islower() or len(before[1]) >= FULL:
+            items[-1].append(line)
+        else:
+            items.append([line])
+    return items
 
 
 def read_texts(path: str | Path) -> list[str]:
     """Return the texts in a file that a stranger may have written: nothing else in it is used.
 
-    It is `.txt`, `.csv` or `.jsonl` as for `read_pool`, a `.csv` also without a heading if it has
-    one column; or `.json`: a saved pool, or an array of strings and objects with `text`. Raises as
-    `read_pool` does, and if it refers to pictures.
+    Its form is as for `read_pool`, but that a `.csv` of one column needs no heading. Raises as that
+    does, and if it refers to pictures.
     """
-    path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix == ".json":
-        texts = _json_texts(path)
-    elif suffix == ".csv" and (column := _only_column(path)) is not None:
-        texts = column
-    else:
-        texts = [row.candidate.text for row in _rows(path, pictures=False)[0]]
-    texts = [" ".join(text.split()) for text in texts]
-    if not any(texts):
+    rows, _ = _rows(Path(path), pictures=False)
+    if not rows:
         raise FileFormatError(f"{path}: is empty; expected at least one candidate")
-    return list(filter(None, texts))
+    return [" ".join(row.candidate.text.split()) for row in rows]
 
 
-def _json_texts(path: Path) -> list[str]:
-    try:
-        value = parse_json(_decoded(path))
-    except ValueError as error:
-        raise FileFormatError(f"{path}: is not JSON, or was cut short ({error})") from error
+def _json_rows(path: Path, pictures: bool) -> Iterator[Row]:
+    """Read an array of what lines of JSON Lines may hold, or the candidates of a saved pool."""
+    value = _parsed(_decoded(path), str(path))
     items = value.get("candidates") if isinstance(value, dict) else value
     if not isinstance(items, list):
         raise FileFormatError(f"{path}: expected an array of texts, or a saved pool")
-    texts = []
     for number, item in enumerate(items, 1):
-        text = item.get("text") if isinstance(item, dict) else item
-        if not isinstance(text, str) or not text.strip():
-            raise FileFormatError(f"{path}, item {number}: expected a text; got {str(text)[:60]}")
-        texts.append(text)
-    return texts
-
-
-def _only_column(path: Path) -> list[str] | None:
-    """Return the cells of a CSV file of one column, without the heading `text`; else None."""
-    try:
-        rows = list(csv.reader(io.StringIO(_decoded(path), newline=""), strict=True))
-    except csv.Error as error:
-        raise FileFormatError(f"{path}: is not CSV ({error})") from error
-    if any(len(cells) > 1 for cells in rows):
-        return None
-    cells = [row[0] for row in rows if row]
-    return cells[1:] if cells and cells[0].strip().casefold() == "text" else cells
+        yield _json_row(item, path, f"{path}, item {number}", pictures)
 
 
 def _jsonl_rows(path: Path, pictures: bool) -> Iterator[Row]:
     """Read JSON Lines: strings, or objects with `text` or `image`, and `features` if any."""
     # Not splitlines(): JSON strings may hold what that takes for the end of a line.
     for number, line in enumerate(_decoded(path).split("\n"), 1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        try:
-            value = parse_json(line)
-        except ValueError as error:
-            raise FileFormatError(f"{where}: is not JSON, or was cut short ({error})") from error
-        if isinstance(value, str):
-            value = {"text": value}
-        if not isinstance(value, dict):
-            raise FileFormatError(
-                f'{where}: expected a string or an object such as {{"text": "..."}}; got '
-                f"{type(value).__name__}"
-            )
-        features = value.pop("features", None)
-        numbers = None if features is None else _numbers(features, where)
-        yield Row(_candidate(value, path, where, pictures), numbers, where)
+        if line.strip():
+            where = f"{path}, line {number}"
+            yield _json_row(_parsed(line, where), path, where, pictures)
+
+
+def _parsed(text: str, where: str) -> Any:
+    try:
+        return parse_json(text)
+    except ValueError as error:
+        raise FileFormatError(f"{where}: is not JSON, or was cut short ({error})") from error
+
+
+def _json_row(value: Any, path: Path, where: str, pictures: bool) -> Row:
+    if isinstance(value, str):
+        value = {"text": value}
+    if not isinstance(value, dict):
+        raise FileFormatError(
+            f'{where}: expected a text, or an object such as {{"text": "..."}}; got '
+            f"{type(value).__name__}"
+        )
+    features = value.pop("features", None)
+    numbers = None if features is None else _numbers(features, where)
+    return Row(_candidate(value, path, where, pictures), numbers, where)
 
 
 def _csv_rows(path: Path, pictures: bool) -> Iterator[Row]:
-    """Read CSV with a column `text` or `image`; features stand in columns `f0`, `f1`, ..."""
+    """Read CSV with a column `text` or `image`; features stand in columns `f0`, `f1`, ...
+
+    Where texts alone are expected, a single column needs no heading.
+    """
     reader = csv.reader(io.StringIO(_decoded(path), newline=""), strict=True)
     try:
-        columns = [name.strip() for name in next(reader, [])]
+        first = next(reader, [])
+        columns = [name.strip() for name in first]
+        bare = len(columns) == 1 and not pictures
+        if bare:
+            first, columns = first if columns[0].casefold() != "text" else [], ["text"]
         axes = _axes(columns, path)
-        for cells in reader:
+        for cells in chain([first] if bare else [], reader):
             where = f"{path}, line {reader.line_num}"
-            if not cells:
+            if not any(map(str.strip, cells)):
                 continue
             if len(cells) != len(columns):
                 raise FileFormatError(
@@ -421,6 +446,7 @@ def _decoded(path: Path) -> str:
 
 
 _READERS: dict[str, Callable[[Path, bool], Iterator[Row]]] = {
+    ".json": _json_rows,
     ".txt": _text_rows,
     ".jsonl": _jsonl_rows,
     ".csv": _csv_rows,

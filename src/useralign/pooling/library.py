@@ -20,14 +20,14 @@ from useralign.models import embedder_for
 from useralign.pool import Candidate, Pool
 from useralign.pooling.generate import default_recipe, generate_pool
 from useralign.pooling.recipe import question_key
-from useralign.pooling.select import embedded_by
+from useralign.pooling.select import Features, embedded_pool
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from useralign.domains import Question
     from useralign.models import Embedder, Generator
-    from useralign.pooling.generate import Progress
+    from useralign.pooling.client import Progress
     from useralign.pooling.recipe import Kind
 
 _RELATED = 0.4  # the cosine below which a question has nothing to do with another
@@ -50,7 +50,10 @@ class Library:
         files = self.folder.glob(f"{question_key(question, kind)}-*.json")
         newest = sorted(files, key=lambda path: -path.stat().st_mtime)
         pool = next(filter(None, map(_load, newest)), None)
-        return pool if pool is None or embedder is None else embedded_by(pool, embedder)
+        if pool is None or embedder is None or pool.embedder == embedder.name:
+            return pool
+        features = Features(embedder, kind)
+        return embedded_pool(pool.question, list(pool), features, pool.baseline, pool.meta)
 
     def add(self, pool: Pool) -> Path:
         """Save a pool that `generate_pool` made, with its pictures, and return its file.

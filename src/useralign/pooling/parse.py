@@ -15,6 +15,7 @@ import unicodedata
 from typing import Any, Literal, NamedTuple
 
 from useralign.errors import ModelAnswerError
+from useralign.models import picture_suffix
 
 LONGEST = 20_000  # characters of a reply that are looked at; who runs away is not followed
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"})  # of picture files
@@ -63,13 +64,6 @@ _EAGER = re.compile(
     re.IGNORECASE,
 )
 _DANGLING = re.compile(r"(?:[,;:(–—-]|\b(?:a|an|and|the|of|or|to|with|for|in|but|is))$")  # noqa: RUF001
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", ".png"),
-    (b"\xff\xd8\xff", ".jpg"),
-    (b"GIF87a", ".gif"),
-    (b"GIF89a", ".gif"),
-    (b"BM", ".bmp"),
-)
 
 
 def tidy(text: str) -> str:
@@ -326,13 +320,6 @@ def _echoes(text: str, question: str, prompt: str) -> bool:
     own = shingles(text)
     request = shingles(question) | shingles(prompt)
     return bool(own) and len(own & request) / len(own) >= _ECHO
-
-
-def picture_suffix(data: bytes) -> str | None:
-    """Return the suffix that fits a file's first bytes; None when it is no known picture."""
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return ".webp"
-    return next((suffix for magic, suffix in _MAGIC if data.startswith(magic)), None)
 
 
 def picture_problem(data: bytes) -> str | None:

@@ -1,4 +1,4 @@
-"""Every prompt that pools are made with and grow by, in one place.
+"""Every prompt that pools are made with and grow by; their fixed parts are in `prompts.toml`.
 
 What a person or a model wrote is data, not an instruction of ours: it stands between triple quotes,
 which it cannot close.
@@ -7,6 +7,8 @@ which it cannot close.
 from __future__ import annotations
 
 import re
+import tomllib
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,73 +17,17 @@ if TYPE_CHECKING:
 LONGEST_EXAMPLE = 600  # characters of a liked or disliked answer, or of a remark, in a prompt
 MENTIONED = 40  # other answers that a prompt for a new one mentions
 _FIRST_WORDS = 8
-SYSTEM = (
-    "You answer a person's question with one concrete suggestion that they can act on. The "
-    "question stands between triple quotes. Write two or three plain, complete sentences: name "
-    "the suggestion, then say what makes it a good one. No list, no heading, no introduction, and "
-    "no question in return."
-)
-# A small model follows an example better than a rule.
-CONCISE = (
-    "You help people choose. Answer the question with exactly one specific choice, called by its "
-    "name, and the reason it fits the situation in the question. Write one sentence of 15 to 30 "
-    "words. For example, asked what to read on a long flight: Read The Count of Monte Cristo, "
-    "because its endless plot of prison, treasure and revenge makes twelve hours in a narrow seat "
-    "feel short. Never offer two choices."
-)
-REASONING = (
-    "You think of the different people who might ask a question, and of what they care about. You "
-    "reply with JSON only."
-)
-
-LISTING = (
-    "You list different answers to a question, one on each line: a few words each, which begin "
-    "with a verb and call one thing by its name. Each must be possible under all that the "
-    "question says."
-)
-TURNING = (
-    "You rewrite questions. You turn each circumstance into its opposite, and keep all the other "
-    "words."
-)
-GUESSING = "You guess the question from its answer."
-# A small model also borrows from examples, so these are about what few people ask.
-_TRAINS = """\
-Visit the railway museum in York
-Ride the steam train up the Brocken
-Tour the roundhouse of Wolsztyn
-Watch the funiculars of Lisbon
-Explore the depot in Mulhouse
-Take the toy train to Darjeeling"""
-_WEDDING = """\
-Hire a street musician
-Bake a cake shaped like her dog
-Write a poem about her childhood
-Hang paper lanterns in the trees
-Rent a vintage car
-Teach the guests a folk dance
-Invite her first teacher
-Fold a thousand paper cranes"""
-LISTED = (
-    ("Where could my grandfather see old trains?", _TRAINS),
-    ("How can I surprise my sister at her wedding?", _WEDDING),
-)
-# Words of these examples that show in a list that it was borrowed from them.
-TELLTALE = frozenset({"grandfather", "sister", "wedding"})
-TURNED = (
-    (
-        "Which film should I see on a long evening alone?",
-        "Which film should I see on a short evening with friends?",
-    ),
-    ("What should I wear to a wedding in January?", "What should I wear to a wedding in July?"),
-    (
-        "Where can I take my grandmother, who walks badly?",
-        "Where can I take my grandmother, who walks well?",
-    ),
-    ("How do I tell my boss that I am leaving?", "How do I tell my boss that I am staying?"),
-)
-GUESSED = (
-    ("Read The Count of Monte Cristo.", "What should I read on a long flight?"),
-    ("Bring wool socks and a stove.", "What should I pack for camping in November?"),
+_FIXED = tomllib.loads(files("useralign.pooling").joinpath("prompts.toml").read_text("utf-8"))
+SYSTEM: str = _FIXED["SYSTEM"]
+CONCISE: str = _FIXED["CONCISE"]
+REASONING: str = _FIXED["REASONING"]
+LISTING: str = _FIXED["LISTING"]
+TURNING: str = _FIXED["TURNING"]
+GUESSING: str = _FIXED["GUESSING"]
+TELLTALE: frozenset[str] = frozenset(_FIXED["TELLTALE"])
+LISTED, TURNED, GUESSED = (
+    tuple((question, reply) for question, reply in _FIXED[name])
+    for name in ("LISTED", "TURNED", "GUESSED")
 )
 
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from useralign.checks import whole
 from useralign.errors import OptionError
-from useralign.models import ImageRequest
 from useralign.pooling.parse import words
 from useralign.pooling.prompts import CONCISE, SYSTEM
 
@@ -198,10 +197,6 @@ class Recipe:
         if self.max_attempts is not None:
             return self.max_attempts
         return 3 * self.count + len(self.interests) * self.answers_per_interest
-
-    def image_request(self, prompt: str, seed: int) -> ImageRequest:
-        """Return the request for one picture."""
-        return ImageRequest(prompt, self.image_size, self.image_quality, seed)
 
     def identity(self) -> dict[str, Any]:
         """Return as plain data what makes it this recipe: all but the limits.

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from useralign.errors import ModelUnavailableError
+from useralign.models import embedder_for
 from useralign.models.embedder import as_vectors
 from useralign.pool import Candidate, Pool
 from useralign.pooling.parse import shingles, words
@@ -69,10 +71,6 @@ class Features:
         matrix = as_vectors(matrix, len(items), 0, self.embedder.name)
         self._rows.update(zip(items, matrix, strict=True))
 
-    async def embed_in_thread(self, candidates: Sequence[Candidate]) -> None:
-        """Embed in a thread, so that calls under way go on meanwhile."""
-        await asyncio.to_thread(self.embed, candidates)
-
     def of_texts(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the features of texts that are no candidates, shape (K, d)."""
         return self._timed(self.embedder.embed_texts, list(texts))
@@ -96,6 +94,17 @@ class Features:
         return str(candidate.image) if self._kind == "image" else candidate.text
 
 
+def usable_features(embedder: AnyEmbedder, kind: str) -> Features:
+    """Return the features by an embedder, or raise `ModelUnavailableError` if it cannot work here.
+
+    Better before than after everything is paid for.
+    """
+    features = Features(embedder_for(embedder, kind), kind)
+    if trouble := features.embedder.trouble():
+        raise ModelUnavailableError(trouble)
+    return features
+
+
 def normalisation(features: NDArray[np.float64]) -> str:
     """Return how embedded features are normalised: `unit` as in the paper, where that can be.
 
@@ -106,20 +115,23 @@ def normalisation(features: NDArray[np.float64]) -> str:
     return "ball" if few or not features.any(axis=1).all() else "unit"
 
 
-def embedded_by(pool: Pool, embedder: Embedder) -> Pool:
-    """Return the pool with this embedder's features; itself if it has them already."""
-    if pool.embedder == embedder.name:
-        return pool
-    kind = "image" if pool[0].image else "text"
-    features = Features(embedder, kind).matrix(list(pool))
+def embedded_pool(
+    question: str,
+    candidates: Sequence[Candidate],
+    features: Features,
+    baseline: Candidate | None = None,
+    meta: dict[str, Any] | None = None,
+) -> Pool:
+    """Build a pool of candidates with these features."""
+    rows = features.matrix(candidates)
     return Pool(
-        pool.question,
-        list(pool),
-        features,
-        pool.baseline,
-        normalise=normalisation(features),
-        embedder=embedder.name,
-        meta=pool.meta,
+        question,
+        candidates,
+        rows,
+        baseline,
+        normalise=normalisation(rows),
+        embedder=features.embedder.name,
+        meta=meta,
     )
 
 
@@ -213,6 +225,35 @@ def _by_features(
                 yield int(i + start), int(j), min(1.0, float(cosines[i, j]))
 
 
+class Likeness(NamedTuple):
+    """How alike two candidates are: whether too much so, and the larger of the two measures."""
+
+    alike: bool
+    similarity: float
+
+
+def likeness(
+    first: Candidate,
+    second: Candidate,
+    recipe: Recipe,
+    rows: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+) -> Likeness:
+    """Compare two candidates by their words, and by their features where these are given."""
+    if _identical(first, second, recipe.kind):
+        return Likeness(alike=True, similarity=1.0)
+    # Pictures for the same interest have the same text, and may differ all the same.
+    shared = overlap(first.text, second.text) if recipe.kind == "text" else 0.0
+    near = cosine(*rows) if rows is not None and len(rows[0]) >= FEW_AXES else 0.0
+    alike = shared >= recipe.max_overlap or near >= recipe.nearest
+    return Likeness(alike, round(max(shared, near), 4))
+
+
+def _identical(candidate: Candidate, other: Candidate, kind: str) -> bool:
+    if kind == "image":
+        return bool(candidate.meta.get("sha256") == other.meta.get("sha256", ""))
+    return same(candidate.text, other.text)
+
+
 def twin_of(
     candidate: Candidate,
     row: NDArray[np.float64],
@@ -224,36 +265,12 @@ def twin_of(
 
     The candidate has the features `row`, shape (d,), and the others `rows`, shape (n, d).
     """
-    near = _cosines(row, rows) >= recipe.nearest
-    for index, other in enumerate(others):
-        equal = _identical(candidate, other, recipe.kind)
-        if recipe.kind == "text":
-            own, theirs = shingles(candidate.text), shingles(other.text)
-            copied = bool(own) and len(own & theirs) / len(own) >= _COPIED
-            equal = equal or copied or overlap(candidate.text, other.text) >= recipe.max_overlap
-        if equal or near[index]:
+    own = shingles(candidate.text) if recipe.kind == "text" else frozenset()
+    for other, theirs in zip(others, rows, strict=True):
+        copied = own and len(own & shingles(other.text)) / len(own) >= _COPIED
+        if copied or likeness(candidate, other, recipe, (row, theirs)).alike:
             return other
     return None
-
-
-def _identical(candidate: Candidate, other: Candidate, kind: str) -> bool:
-    if kind == "image":
-        return bool(candidate.meta.get("sha256") == other.meta.get("sha256", ""))
-    return same(candidate.text, other.text)
-
-
-def _cosines(row: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the cosines to all rows, shape (n,); on a few axes they say nothing, and are 0."""
-    if len(row) < FEW_AXES:
-        return np.zeros(len(rows))
-    sizes = np.linalg.norm(rows, axis=1) * np.linalg.norm(row)
-    return np.asarray((rows @ row) / np.where(sizes > 0, sizes, 1.0))
-
-
-class _Likeness(NamedTuple):
-    similarity: float
-    alike: bool
-    twin: Candidate | None
 
 
 class Selection:
@@ -276,15 +293,15 @@ class Selection:
         No more than the quota are selected.
         """
         if self._features.comparable:
-            await self._features.embed_in_thread(candidates)
+            await asyncio.to_thread(self._features.embed, candidates)
         aside = []
         for candidate in candidates:
             if quota <= 0:
                 break
-            likeness = self._likeness(candidate)
-            if likeness.twin is not None and likeness.alike:
+            measure, twin = self._most_alike(candidate)
+            if twin is not None and measure.alike:
                 aside.append(candidate)
-                self._flag(candidate, likeness)
+                self._flag(candidate, twin, measure)
             else:
                 self.candidates.append(candidate)
                 quota -= 1
@@ -297,36 +314,31 @@ class Selection:
         The very same answer twice is left out: there is nothing to choose between.
         """
         while len(self.candidates) < count and self._spares:
-            ranked = [(self._likeness(spare), spare) for spare in self._spares]
-            likeness, spare = min(ranked, key=lambda pair: pair[0].similarity)
+            ranked = [(self._most_alike(spare), spare) for spare in self._spares]
+            (measure, twin), spare = min(ranked, key=lambda pair: pair[0][0].similarity)
             self._spares.remove(spare)
-            if likeness.twin is None or _identical(spare, likeness.twin, self._recipe.kind):
+            if twin is None or _identical(spare, twin, self._recipe.kind):
                 continue
-            mark = {"near_duplicate_of": likeness.twin.id, "similarity": likeness.similarity}
+            mark = {"near_duplicate_of": twin.id, "similarity": measure.similarity}
             self.candidates.append(replace(spare, meta={**spare.meta, **mark}))
-            self._flag(spare, likeness, kept=True)
+            self._flag(spare, twin, measure, kept=True)
 
-    def _flag(self, candidate: Candidate, likeness: _Likeness, *, kept: bool = False) -> None:
+    def _flag(
+        self, candidate: Candidate, twin: Candidate, measure: Likeness, *, kept: bool = False
+    ) -> None:
         self.duplicates = [d for d in self.duplicates if d["second"] != candidate.id]
-        twin = likeness.twin.id if likeness.twin else None
-        entry = {"first": twin, "second": candidate.id, "similarity": likeness.similarity}
+        entry = {"first": twin.id, "second": candidate.id, "similarity": measure.similarity}
         self.duplicates.append({**entry, "kept": kept})
 
-    def _likeness(self, candidate: Candidate) -> _Likeness:
-        """Compare a candidate with the selected ones; return the most alike of them."""
-        nearest = _Likeness(-1.0, alike=False, twin=None)
+    def _most_alike(self, candidate: Candidate) -> tuple[Likeness, Candidate | None]:
+        """Return the selected candidate that is most like another, and how much."""
+        best: tuple[Likeness, Candidate | None] = Likeness(alike=False, similarity=-1.0), None
         for other in self.candidates:
-            likeness = self._compare(candidate, other)
-            nearest = max(nearest, likeness, key=lambda one: (one.alike, one.similarity))
-        return nearest
+            both = self._features.comparable
+            rows = (self._features.of(candidate), self._features.of(other)) if both else None
+            best = max(best, (likeness(candidate, other, self._recipe, rows), other), key=_measure)
+        return best
 
-    def _compare(self, candidate: Candidate, other: Candidate) -> _Likeness:
-        if _identical(candidate, other, self._recipe.kind):
-            return _Likeness(1.0, alike=True, twin=other)
-        # Pictures for the same interest have the same text, and may differ all the same.
-        shared = overlap(candidate.text, other.text) if self._recipe.kind == "text" else 0.0
-        near = 0.0
-        if self._features.comparable:
-            near = cosine(self._features.of(candidate), self._features.of(other))
-        alike = shared >= self._recipe.max_overlap or near >= self._recipe.nearest
-        return _Likeness(round(max(shared, near), 4), alike=alike, twin=other)
+
+def _measure(pair: tuple[Likeness, Candidate | None]) -> Likeness:
+    return pair[0]
