@@ -164,6 +164,6 @@ def test_answers_embedded_with_their_question_are_closer() -> None:
 
 
 def test_variants_are_for_experiments_alone() -> None:
-    found = domains.find_question("What should I cook for dinner tonight?")
-    assert found is not None
-    assert found[0].name == "food64d"
+    match = domains.find_question("What should I cook for dinner tonight?")
+    assert match is not None
+    assert match[0].name == "food64d"

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.lab.plans import Here
 from tests.users.population import population
 from useralign import FileFormatError, OptionError
 from useralign.errors import MissingExtraError
@@ -27,6 +28,7 @@ from useralign.lab.bench.contest import (
     usual_methods,
 )
 from useralign.lab.bench.summary import (
+    Group,
     clock_table,
     metric_tables,
     overviews,
@@ -160,34 +162,34 @@ def test_more_can_be_added_to_a_folder(tmp_path: Path) -> None:
         done.append(count)
 
     small = contest(["tournament"], ["synthetic2d"], users=["btl"], runs=2)
-    run_contest(small, tmp_path, jobs=1, progress=note)
+    run_contest(small, tmp_path, engine=Here(), progress=note)
     before = (tmp_path / "results.json").read_bytes()
     more = contest(["tournament", "random"], ["synthetic2d"], users=["btl"], runs=3)
     done.clear()
-    cells, spent = run_contest(more, tmp_path, jobs=1, progress=note)
+    cells, spent = run_contest(more, tmp_path, engine=Here(), progress=note)
     assert done[0] == 2  # those of the smaller one were not computed again
     assert len(cells) == len(spent) == 6
-    run_contest(small, tmp_path, jobs=1)
+    run_contest(small, tmp_path, engine=Here())
     assert (tmp_path / "results.json").read_bytes() == before
 
 
 def test_conditions_are_not_mixed(tmp_path: Path, records: str) -> None:
     one = ["random"], ["synthetic2d"]
-    run_contest(contest(*one, users=["btl"], runs=1), tmp_path, jobs=1)
+    run_contest(contest(*one, users=["btl"], runs=1), tmp_path, engine=Here())
     with pytest.raises(FileFormatError, match="was begun with seed 0, this is 1"):
-        run_contest(contest(*one, users=["btl"], runs=1, seed=1), tmp_path, jobs=1)
-    run_contest(contest(["random"], runs=1, people=records), tmp_path, jobs=1)
+        run_contest(contest(*one, users=["btl"], runs=1, seed=1), tmp_path, engine=Here())
+    run_contest(contest(["random"], runs=1, people=records), tmp_path, engine=Here())
     other = str(population(seed=5).write(tmp_path / "others"))
     with pytest.raises(FileFormatError, match="other records of people"):
-        run_contest(contest(["random"], runs=1, people=other), tmp_path, jobs=1)
+        run_contest(contest(["random"], runs=1, people=other), tmp_path, engine=Here())
     (tmp_path / "bench.json").write_text("[]")
     with pytest.raises(FileFormatError, match="not the record of a comparison"):
-        run_contest(contest(*one, runs=1), tmp_path, jobs=1)
+        run_contest(contest(*one, runs=1), tmp_path, engine=Here())
 
 
 def test_tables_say_what_the_cells_say(tmp_path: Path) -> None:
     asked = contest(QUICK, ["synthetic2d"], users=["ranking", "consistent"], runs=4)
-    cells, spent = run_contest(asked, tmp_path, jobs=1)
+    cells, spent = run_contest(asked, tmp_path, engine=Here())
     groups = summarise(cells, spent, asked)
     assert [group.users for group in groups] == ["ranking", "consistent"]
     line = groups[1].lines[0]
@@ -209,7 +211,7 @@ def test_tables_say_what_the_cells_say(tmp_path: Path) -> None:
 
 def test_screens_of_several_are_measured(tmp_path: Path) -> None:
     asked = contest(["few", "useralign"], ["synthetic2d"], users=["consistent"], runs=2, show=4)
-    cells, spent = run_contest(asked, tmp_path, jobs=1)
+    cells, spent = run_contest(asked, tmp_path, engine=Here())
     assert {c["show"] for c in cells} == {4}
     assert all(c["key"].endswith("/4") for c in cells)
     few = next(c for c in cells if c["method"] == "few")
@@ -233,7 +235,7 @@ def test_screens_of_several_are_measured(tmp_path: Path) -> None:
 def test_beside_the_preset_pairs_are_measured_alike(tmp_path: Path) -> None:
     asked = contest(["few", "tournament"], ["synthetic2d"], users=["btl"], runs=1)
     assert [c.key.rsplit("/", 1)[-1] for c in asked.cells()] == ["few", "2"]
-    cells, spent = run_contest(asked, tmp_path, jobs=1)
+    cells, spent = run_contest(asked, tmp_path, engine=Here())
     assert [c["show"] for c in cells] == [4, 2]
     pairs, plain = (c.run() for c in (asked.cells()[1], cell("tournament", users="btl")))
     assert "read" not in plain
@@ -281,3 +283,8 @@ def test_personas_may_slip_toss_a_coin_or_find_all_equal() -> None:
     assert result["stopped_at"] <= 5
     kept, coin = (by_kind[kind][0].run() for kind in ("persona", "coin"))
     assert kept["steps"] != coin["steps"]
+
+
+def test_titles_say_how_many_features_there_are() -> None:
+    assert Group("visual512d", "persona", ()).title == "visual512d (384 features here), personas"
+    assert Group("synthetic512d", "btl", ()).title == "synthetic512d, BTL users"

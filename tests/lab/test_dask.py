@@ -17,8 +17,12 @@ from useralign.lab.runner import run_plan
 
 from .plans import SMALL, Here
 
-distributed = pytest.importorskip("distributed")
 PLAN = parse_plan(SMALL)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def distributed() -> Any:
+    return pytest.importorskip("distributed")
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.soak)])
@@ -28,7 +32,9 @@ def test_a_cluster_of_its_own(tmp_path: Path, expected: bytes, jobs: int) -> Non
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such signal")
-def test_a_cluster_that_loses_a_worker_and_goes_on(tmp_path: Path, expected: bytes) -> None:
+def test_a_cluster_that_loses_a_worker_and_goes_on(
+    tmp_path: Path, expected: bytes, distributed: Any
+) -> None:
     methods = contest(["tournament", "random"], ["synthetic2d"], users=["btl"], runs=3)
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"

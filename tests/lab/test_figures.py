@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 
 from tests.lab.test_tables import results
+from useralign.domains import synthetic
 from useralign.errors import MissingExtraError
+from useralign.lab import figures, versionspace
 from useralign.pool import Pool
 from useralign.users import Consistent
 
-pytest.importorskip("matplotlib")
 
-from useralign.domains import synthetic
-from useralign.lab import figures, versionspace
+@pytest.fixture(autouse=True, scope="module")
+def plots() -> None:
+    pytest.importorskip("matplotlib")
 
 
 def test_trade_off_figure_is_written_as_png_and_svg(tmp_path: Path) -> None:
@@ -54,8 +56,7 @@ def test_version_space_pictures(tmp_path: Path) -> None:
     times = dict.fromkeys(trails, (0, 3))
     strip = figures.strip(trails, pool.features, times, user.theta)
     assert len(strip.axes) == 4
-    one = figures.frame_figure(trails["useralign"][1], pool.features, user.theta)
-    assert figures.save(one, tmp_path, "step")[0].exists()
+    assert figures.save(strip, tmp_path, "strip")[0].exists()
 
 
 def test_curves_figure() -> None:

@@ -6,13 +6,14 @@ import asyncio
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from tests.models.conftest import service
 from tests.models.scripted_service import Reply, ScriptedService, chat
-from tests.users.test_judge import shown
+from tests.users.test_judge import answers
 from useralign import Pool, domains
 from useralign.cli.reproduce import reproduce as command
 from useralign.domains.pools import load_pools
@@ -51,7 +52,7 @@ def folder(tmp_path: Path) -> Path:
 
 def honest(request: TextRequest) -> str:
     """The one likes heat, the other the reverse."""
-    first, second = (ORDER.index(text) for text in shown(request))
+    first, second = (ORDER.index(text) for text in answers(request))
     better = first < second if "Loves heat." in request.prompt else first > second
     return json.dumps({"better": "A" if better else "B"})
 
@@ -116,12 +117,17 @@ def test_a_limit_on_the_cost(folder: Path, tmp_path: Path) -> None:
         judge(folder, tmp_path / "out", model, max_cost=0.30)
     usage, verdicts = judging.spent(tmp_path / "out" / "judged" / "meals-judged")
     assert usage.cost is not None
-    # The price of the first pairs, which go together, is not known before they are back.
     assert 0.10 < usage.cost <= 0.30
     assert len(verdicts) == usage.calls / 2
     judge(folder, tmp_path / "out", Priced(honest), max_cost=5.0)
     usage, _ = judging.spent(tmp_path / "out" / "judged" / "meals-judged")
     assert usage.cost == pytest.approx(0.80)
+
+
+def test_a_limit_below_the_price_of_a_few_pairs(folder: Path, tmp_path: Path) -> None:
+    """What a pair costs is not known before the first is back, so it goes alone."""
+    with pytest.raises(OptionError, match=r"1 of 40 pairs are judged for 0\.02 USD"):
+        judge(folder, tmp_path / "out", Priced(honest), max_cost=0.03)
 
 
 def test_a_model_with_a_price_needs_a_limit(folder: Path, tmp_path: Path) -> None:
@@ -184,6 +190,42 @@ def test_pictures_are_seen_where_the_model_can(tmp_path: Path) -> None:
     assert question.candidates[0].text in request.prompt
     seen, read = (judging.estimate(domain, "gpt-4o-mini", sees=s) for s in (True, False))
     assert seen.input_tokens > 10 * read.input_tokens
+
+
+def test_a_judge_that_sees_goes_by_the_picture(tmp_path: Path) -> None:
+    """From a pool of pictures to the tables, with somebody who likes the brightest best."""
+    pytest.importorskip("matplotlib")
+    image = pytest.importorskip("PIL.Image")
+    whole = domains.load("visual512d").questions[0]
+
+    def light(path: str) -> float:
+        return float(np.asarray(image.open(path).convert("L")).mean())
+
+    def by_light(request: TextRequest) -> str:
+        first, second = map(light, request.images)
+        return json.dumps({"better": "A" if first > second else "B"})
+
+    pool = whole.pool()
+    few = Pool(
+        pool.question,
+        pool.candidates[:5],
+        pool.raw_features[:5],
+        pool.baseline,
+        normalise=pool.normalise,
+        embedder=pool.embedder,
+    )
+    few.meta["users"] = {"Bright": "Loves light."}
+    (tmp_path / "posters").mkdir()
+    few.save(tmp_path / "posters" / "hero.json")
+    work = run(tmp_path / "posters", tmp_path / "out", Scripted(by_light))
+    assert work.report.sections[0].tables[-1].rows[-1] == ("pictures", "seen")
+    steps = json.loads(
+        (tmp_path / "out" / "runs" / "posters-judged-1" / "results.json").read_text()
+    )
+    ends = {
+        c["steps"][-1]["best"] for c in steps["cells"] if c["method"] in ("useralign", "oracle")
+    }
+    assert ends == {max(few, key=lambda c: light(str(c.image))).label}
 
 
 def test_pictures_go_into_the_message(service: ScriptedService) -> None:

@@ -36,7 +36,7 @@ def test_shipped_plans_are_good(name: str) -> None:
     assert plan.name == name
     assert name in shipped_plans()
     methods = {cell.method for cell in plan.cells()}
-    assert methods == {"useralign", "useralign_loss", "iidbest", "random", "oracle"}
+    assert methods >= {"useralign", "useralign_loss", "iidbest", "random", "oracle"}
 
 
 def test_users_who_slip_have_names_of_their_own() -> None:

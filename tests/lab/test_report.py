@@ -14,6 +14,7 @@ from tests.lab.test_tables import results
 from useralign.lab import claims, tables
 from useralign.lab.claims import Verdict
 from useralign.lab.report import Report, Section
+from useralign.lab.tables import Table, Value
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -73,6 +74,27 @@ def test_failures_come_first_and_open(report: Report) -> None:
     page = report.to_html()
     assert page.index('<details class="claim" open>') < page.index('<details class="claim">')
     assert "do not, with the reasons below" in report.summary()
+
+
+def test_long_tables_are_folded_and_empty_columns_left_out(report: Report) -> None:
+    rows: list[tuple[Value, ...]] = [
+        ("food64d", "UserAlign", 1.0, None),
+        ("food64d", "Random", 2.0, None),
+    ]
+    report.sections[0].tables.append(Table("few", "Few rows", ("Domain", "how", "t", "gap"), rows))
+    page = report.to_html()
+    assert '<details class="more">\n<summary>food64d: win-rate and cost</summary>' in page
+    assert "<h3>Few rows</h3>" in page
+    few = page[page.index("<h3>Few rows</h3>") :]
+    assert '<th scope="row" class=same>food64d</th>' in few
+    assert "<td class=text>Random</td>" in few
+    assert ">gap</th>" not in few
+
+
+def test_what_holds_is_folded_beside_a_failure(report: Report) -> None:
+    report.verdicts.append(Verdict(BAD.claim, "travel64d", True, "4", "4", "Wings."))
+    page = report.to_html()
+    assert page.index("<summary>1 more holds</summary>") < page.index("<h4>travel64d: holds</h4>")
 
 
 def test_summary_of_good_news_and_of_none() -> None:

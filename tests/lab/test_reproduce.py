@@ -78,6 +78,17 @@ def test_parts_fill_the_report(what: str, tmp_path: Path) -> None:
     assert all(path.exists() for path in work.written)
 
 
+def test_ends_that_could_not_be_others_are_not_counted(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    work = _Fake(tmp_path)
+    for part in ("figure4", "unbiased"):
+        PARTS[part](work)
+    ends = [v for v in work.report.verdicts if v.claim.startswith("At its own cost")]
+    assert {v.where for v in ends} >= {"food64d", "food64d, unbiased pools"}
+    assert {v.sort for v in ends} == {"implied"}
+    assert "beside-unbiased.md" in {path.name for path in work.written}
+
+
 def test_figure1_walks_through_pictures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     pytest.importorskip("PIL.Image")

@@ -156,7 +156,7 @@ def test_a_claim_that_fails_says_so_with_figures() -> None:
     ]
     assert not verdict.holds
     assert "100.00 (t = 50)" in verdict.ours
-    assert "+0.00 points" in verdict.why
+    assert "+0.0 points; one user alone gives no standard error" in verdict.why
     assert "iidBest in 0% at t = 50" in verdict.why
 
 
@@ -210,7 +210,7 @@ def test_claims_are_sorted_by_whether_they_can_fail() -> None:
 def test_early_budgets() -> None:
     (verdict,) = claims.better_early("food64d", results())
     assert verdict.holds
-    assert "t = 5: 100.0, ahead by +100.0 of iidBest" in verdict.ours
+    assert "t = 5: 100.0, ahead by +100.0 of UserAlign_loss, +100.0 of iidBest" in verdict.ours
     cells = results()
     for one in cells:
         if one["method"] == "iidbest":
@@ -253,8 +253,9 @@ def test_costs_by_likeness() -> None:
     rows: list[tuple[Any, ...]] = [row for row in built.rows if row[0] == "food64d"]
     assert rows[0][:5] == ("food64d", "near-duplicates", "with the question", 0.31, 0.38)
     assert [cost.mean for cost in rows[0][5:]] == [20.0, 20.0, 20.0]
-    assert [cost.mean for cost in rows[1][5:]] == [2.19, 11.39, 15.49]
-    assert rows[1][1] == "the paper's"
+    assert rows[1][1:5] == ("those that the paper prints", "alone", 0.37, 0.45)
+    assert [cost.mean for cost in rows[-1][5:]] == [2.19, 11.39, 15.49]
+    assert rows[-1][1] == "the paper's"
 
 
 def test_a_variant_has_the_papers_numbers_of_its_domain() -> None:
@@ -264,13 +265,14 @@ def test_a_variant_has_the_papers_numbers_of_its_domain() -> None:
 
 
 def test_human_study_is_marked_as_simulated() -> None:
-    built = tables.human_study(results(user_kind="persona+0.05"))
+    cells = results(user_kind="persona+0.05")
+    built = tables.human_study(cells)
     rows: dict[Any, tuple[Any, ...]] = {row[:3]: row[3:] for row in built.rows}
     ours, persona, own = rows["food64d", "UserAlign", 10]
     assert (ours.mean, persona.mean, own.mean) == (100.0, 89.2, 85.8)
     assert rows["visual512d", "UserAlign", 20][0] is None
     assert "not run here, simulated" in built.title
-    (verdict,) = claims.better_with_people(built)
+    (verdict,) = claims.better_with_people(cells)
     assert verdict.holds
     assert verdict.where == "food64d, simulated people"
     assert verdict.paper == "82.5 against 71.7 (t = 5), 89.2 against 78.3 (t = 10)"
@@ -286,7 +288,7 @@ def test_equal_cost_claim() -> None:
 def test_large_pool_claim() -> None:
     (verdict,) = claims.scales_to_large_pools(results(), "food64d, N = 1,000")
     assert verdict.holds
-    assert "86.67 against 72.00 (t = 5)" in verdict.paper
+    assert "86.7 against 72.0 (t = 5)" in verdict.paper
 
 
 def test_head_to_head_claim_reads_its_table() -> None:

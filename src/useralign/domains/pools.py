@@ -33,12 +33,12 @@ Verdicts = dict[tuple[str, str], tuple[str, str]]
 class PoolQuestion(Question):
     """A question whose pool is there already; its features are made anew by another embedder."""
 
-    made: Pool | None = None
+    ready: Pool | None = None
 
     def pool(self, style: str = "mixed", embedder: str | Embedder | None = None) -> Pool:
         """Return the pool, embedded anew if another embedder is named than it was made with."""
-        if self.made is not None and (embedder is None or embedder == self.made.embedder):
-            return self.made
+        if self.ready is not None and (embedder is None or embedder == self.ready.embedder):
+            return self.ready
         return Question.pool(self, style, embedder)
 
 
@@ -92,7 +92,7 @@ def _question(
         ),
         kind="image" if pool[0].image else "text",
         whole=True,
-        made=Pool.from_dict({**pool.to_dict(), "baseline": baseline.to_dict()}),
+        ready=Pool.from_dict({**pool.to_dict(), "baseline": baseline.to_dict()}),
     )
 
 

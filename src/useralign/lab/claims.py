@@ -21,7 +21,7 @@ from useralign.lab.theory import COUNT
 from useralign.methods.base import DELTA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from useralign.lab.tables import Table
     from useralign.lab.theory import Coverage, Ending
@@ -32,6 +32,7 @@ SORTS = {
     "implied": "implied by others",
     "definition": "true by definition",
 }
+RIVALS = ("useralign_loss", "iidbest", "random")
 FACTOR = 2.0  # by which a cost may differ from the paper's
 _WHOLE = 0.005  # costs are printed to two decimals
 _UNNUMBERED = "shown in a figure, without numbers"
@@ -82,19 +83,16 @@ def above_iidbest(domain: str, cells: Cells) -> Iterator[Verdict]:
     rivals = {t: win for t in MATCHED if (win := at_budget(cells, "iidbest", t)) is not None}
     if ended is None or not rivals:
         return
-    ours, cost = ended
     theirs = paper.load().row(domain, "useralign", epsilon=0.0)
     printed = {t: r.win for t in MATCHED if (r := paper.load().row(domain, "iidbest", t=t))}
-    t, rival = max(rivals.items(), key=lambda item: item[1].mean)
-    gap, size, errors = _gap(ours, rival)
+    leads = _leads(cells, ("iidbest",), MATCHED, at_end=True)
     yield Verdict(
         "UserAlign at ε = 0 has a higher win-rate than iidBest at t = 20, 25 and 50",
         domain,
-        all(ours.mean > win.mean for win in rivals.values()),
-        _ended(ours, cost, rivals),
+        all(lead.mean > 0 for lead in leads.values()),
+        _ended(*ended, rivals),
         _ended(theirs.win, theirs.cost, printed) if theirs else _ABSENT,
-        f"{_favourites(cells)}The narrowest gap, at t = {t}, is {gap:+.2f} points, {size} two "
-        f"standard errors ({errors:.2f}).",
+        f"{_favourites(cells)}{_smallest(leads)}",
         "implied",  # by personas without contradictions, where d >= K
     )
 
@@ -106,36 +104,57 @@ def _ended(win: Mean, cost: Mean, rivals: Mapping[int, Mean]) -> str:
 
 def better_early(where: str, cells: Cells) -> Iterator[Verdict]:
     """After 5 and 10 questions UserAlign is above its rivals (Figure 4, left of its ends)."""
-    ours = select(cells, method="useralign", mode="epsilon")
-    rivals = {
-        method: {interaction(c): c for c in select(cells, method=method, mode="budget")}
-        for method in ("useralign_loss", "iidbest", "random")
-    }
-    rivals = {method: of for method, of in rivals.items() if of}
-    if not ours or not rivals:
+    leads = _leads(cells, RIVALS, EARLY)
+    if not leads:
         return
-    leads = {
-        (t, method): clustered(
-            ours, (100.0 * (at(c, t).win - at(of[interaction(c)], t).win) for c in ours)
-        )
-        for t in EARLY
-        for method, of in rivals.items()
-    }
-    (t, method), least = min(leads.items(), key=lambda item: item[1].mean)
+    ours = select(cells, method="useralign", mode="epsilon")
     wins = {t: clustered(ours, (100.0 * at(c, t).win for c in ours)) for t in EARLY}
     yield Verdict(
         "After 5 and 10 questions UserAlign has a higher win-rate than its rivals",
         where,
-        least.mean > 0,
-        "; ".join(
-            f"t = {t}: {wins[t].mean:.1f}, ahead by "
-            + ", ".join(f"{leads[t, m].mean:+.1f} of {NAMES[m]}" for m in rivals)
-            for t in EARLY
-        ),
+        all(lead.mean > 0 for lead in leads.values()),
+        "; ".join(f"t = {t}: {wins[t].mean:.1f}, ahead by {_ahead(leads, t)}" for t in EARLY),
         _early_of_paper(where),
-        f"The smallest lead, over {NAMES[method]} at t = {t}, is {least.mean:+.1f} points with a "
-        f"standard error of {least.sem:.1f}, clustered by question.",
+        _smallest(leads),
     )
+
+
+def _leads(
+    cells: Cells, rivals: Iterable[str], times: Sequence[int], *, at_end: bool = False
+) -> dict[tuple[int, str], Mean]:
+    """Return by how many points UserAlign is ahead of each rival after so many questions.
+
+    Both are with the same users and seeds. With `at_end` it is UserAlign at epsilon 0 that is ahead
+    of what a rival has then. Rivals that were not run are left out.
+    """
+    ours = select(cells, method="useralign", mode="epsilon") or select(cells, method="useralign")
+    leads = {}
+    for method in rivals:
+        theirs = select(cells, method=method, mode="budget") or select(cells, method=method)
+        if ours and theirs:
+            of = {interaction(cell): cell for cell in theirs}
+            for t in times:
+                wins = [
+                    (at_epsilon(c, 0.0) if at_end else at(c, t)).win - at(of[interaction(c)], t).win
+                    for c in ours
+                ]
+                leads[t, method] = clustered(ours, (100.0 * win for win in wins))
+    return leads
+
+
+def _ahead(leads: Mapping[tuple[int, str], Mean], t: int) -> str:
+    ours = ((method, lead) for (when, method), lead in leads.items() if when == t)
+    return ", ".join(f"{lead.mean:+.1f} of {NAMES[method]}" for method, lead in ours)
+
+
+def _smallest(leads: Mapping[tuple[int, str], Mean]) -> str:
+    """Return the smallest lead, and what it is worth."""
+    (t, method), least = min(leads.items(), key=lambda item: item[1].mean)
+    text = f"The smallest lead, over {NAMES[method]} at t = {t}, is {least.mean:+.1f} points"
+    if math.isnan(least.sem):
+        return f"{text}; one user alone gives no standard error."
+    size = "beyond" if abs(least.mean) > 2 * least.sem else "within"
+    return f"{text}, {size} two standard errors ({2 * least.sem:.1f}, clustered by question)."
 
 
 def _early_of_paper(domain: str) -> str:
@@ -297,24 +316,17 @@ def better_at_equal_cost(
         return
     win, cost = ended
     t = round(cost.mean)
-    rivals = {
-        NAMES[method]: rival
-        for method in ("useralign_loss", "iidbest", "random")
-        if (rival := at_budget(cells, method, t)) is not None
-    }
-    if not rivals:
+    leads = _leads(cells, RIVALS, (t,), at_end=True)
+    if not leads:
         return
-    name, best = max(rivals.items(), key=lambda item: item[1].mean)
-    gap, size, errors = _gap(win, best)
     yield Verdict(
         "At its own cost UserAlign has a higher win-rate than UserAlign_loss, iidBest and Random",
         where,
-        gap > 0,
+        all(lead.mean > 0 for lead in leads.values()),
         f"{win.mean:.2f} after {cost.mean:.1f} questions; at t = {t} "
-        + ", ".join(f"{name} {rival.mean:.2f}" for name, rival in rivals.items()),
+        + ", ".join(f"{NAMES[m]} {win.mean - lead.mean:.2f}" for (_, m), lead in leads.items()),
         _UNNUMBERED,
-        f"UserAlign is {gap:+.2f} points from the best of these, {name}: {size} two standard "
-        f"errors ({errors:.2f}). {because}".strip(),
+        f"{_smallest(leads)} {because}".strip(),
         sort,
     )
 
@@ -395,50 +407,49 @@ def wins_head_to_head(table: Table) -> Iterator[Verdict]:
         )
 
 
-def better_with_people(table: Table) -> Iterator[Verdict]:
-    """Under equal budgets people prefer UserAlign's answer to iidBest's; `table`: `human_study`."""
-    wins: dict[tuple[str, str, int], list[Mean]] = {}
-    for domain, method, t, *means in table.rows:
-        present = [mean for mean in means if isinstance(mean, Mean)]
-        if len(present) == len(means):  # it was simulated
-            wins[str(domain), str(method), int(str(t))] = present
-    for name in sorted({domain for domain, _, _ in wins}):
-        budgets = sorted({t for domain, _, t in wins if domain == name})
-        methods = NAMES["useralign"], NAMES["iidbest"]
-        ours, theirs = (
-            [(t, *(wins[name, m, t][column].mean for m in methods)) for t in budgets]
-            for column in (0, 1)
-        )
-        yield Verdict(
-            "With people UserAlign has a higher win-rate than iidBest under equal budgets",
-            f"{name}, simulated people",
-            all(a > b for _, a, b in ours),
-            ", ".join(f"{a:.1f} against {b:.1f} (t = {t})" for t, a, b in ours),
-            ", ".join(f"{a:.1f} against {b:.1f} (t = {t})" for t, a, b in theirs),
-            "Not run with people here: personas who slip in one answer of twenty stand in.",
-        )
+def better_with_people(cells: Cells) -> Iterator[Verdict]:
+    """Under equal budgets people prefer UserAlign's answer to iidBest's; cells of some who slip."""
+    humans = [human for human in paper.load().human_study if human.persona]
+    for domain in sorted({human.domain for human in humans}):
+        ours = select(cells, domain=domain, style="mixed")
+        printed = {(h.method, h.t): h.win for h in humans if h.domain == domain}
+        if leads := _leads(ours, ("iidbest",), sorted({t for _, t in printed})):
+            yield Verdict(
+                "With people UserAlign has a higher win-rate than iidBest under equal budgets",
+                f"{domain}, simulated people",
+                all(lead.mean > 0 for lead in leads.values()),
+                *_against(ours, leads, printed),
+                "Not run with people here: personas who slip in one answer of twenty stand in. "
+                + _smallest(leads),
+            )
 
 
 def scales_to_large_pools(cells: Cells, where: str) -> Iterator[Verdict]:
     """With N = 1,000 UserAlign is above iidBest at every budget of the table."""
-    budgets = (5, 10, 20)
-    ours = {t: win for t in budgets if (win := at_budget(cells, "useralign", t)) is not None}
-    theirs = {t: win for t in budgets if (win := at_budget(cells, "iidbest", t)) is not None}
-    if not ours or not theirs:
-        return
-    printed = paper.load().large_pool
-    yield Verdict(
-        "With N = 1,000 UserAlign keeps a high win-rate, above iidBest at t = 5, 10 and 20",
-        where,
-        all(ours[t].mean > theirs[t].mean for t in budgets),
-        ", ".join(f"{ours[t].mean:.2f} against {theirs[t].mean:.2f} (t = {t})" for t in budgets),
-        ", ".join(
-            f"{printed['useralign', t].mean:.2f} against {printed['iidbest', t].mean:.2f} (t = {t})"
-            for t in budgets
-        ),
-        "Our people rank without contradiction, so that after t answers the incumbent has "
-        "beaten up to t others; a model that stands in for a person contradicts itself at times.",
-    )
+    if leads := _leads(cells, ("iidbest",), (5, 10, 20)):
+        yield Verdict(
+            "With N = 1,000 UserAlign keeps a high win-rate, above iidBest at t = 5, 10 and 20",
+            where,
+            all(lead.mean > 0 for lead in leads.values()),
+            *_against(cells, leads, paper.load().large_pool),
+            "Our people rank without contradiction, so that after t answers the incumbent has "
+            "beaten up to t others; a model that stands in for a person contradicts itself at "
+            f"times. {_smallest(leads)}",
+        )
+
+
+def _against(
+    cells: Cells, leads: Mapping[tuple[int, str], Mean], printed: Mapping[tuple[str, int], Mean]
+) -> tuple[str, str]:
+    """Return the win-rates of UserAlign and iidBest side by side, ours and the paper's."""
+    wins = {(m, t): at_budget(cells, m, t) for m in ("useralign", "iidbest") for t, _ in leads}
+
+    def text(of: Mapping[tuple[str, int], Mean | None]) -> str:
+        pairs = [(t, of["useralign", t], of["iidbest", t]) for t, _ in leads]
+        texts = [f"{a.mean:.1f} against {b.mean:.1f} (t = {t})" for t, a, b in pairs if a and b]
+        return ", ".join(texts)
+
+    return text(wins), text(printed)
 
 
 def under_a_second(table: Table) -> Iterator[Verdict]:
@@ -487,9 +498,3 @@ def _favourites(cells: Cells) -> str:
 
 def _shown(mean: Mean) -> str:
     return f"{mean.mean:.2f} ({mean.sem:.2f})"
-
-
-def _gap(ours: Mean, rival: Mean) -> tuple[float, str, float]:
-    """Return by how much ours is above, whether that is within two standard errors, and those."""
-    gap, errors = ours.mean - rival.mean, 2 * math.hypot(ours.sem, rival.sem)
-    return gap, "within" if abs(gap) <= errors else "beyond", errors

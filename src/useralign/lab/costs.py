@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from useralign import domains, registry
-from useralign.errors import UseralignError
 from useralign.lab import paper
 from useralign.lab.cell import embedder_of, pool_of
 from useralign.lab.tables import Table, Value
@@ -98,7 +97,7 @@ def wall_clock(*, reference: bool | None = None, repeats: int = 5) -> Table:
     rows: list[tuple[Value, ...]] = []
     notes = []
     for theirs in paper.load().wall_clock:
-        features, note = _features(theirs.domain, theirs.candidates)
+        features, note = _features(theirs.domain)
         notes.append(note)
         name = f"{theirs.domain} (K = {theirs.candidates})"
         clock(features)  # first calls
@@ -119,20 +118,12 @@ def wall_clock(*, reference: bool | None = None, repeats: int = 5) -> Table:
     )
 
 
-def _features(domain: str, count: int) -> tuple[NDArray[np.float64], str]:
-    """Return the features of a domain's first pool; of random directions where it has none."""
-    try:
-        loaded = domains.load(domain)
-        embedder = embedder_of(loaded)
-        pool = pool_of(domain, "mixed", loaded.questions[0].id, embedder)
-    except UseralignError:  # not written, or no embedder for it on this machine
-        pass
-    else:
-        return pool.features, f"{domain}: its first question ({embedder})."
-    rng = np.random.default_rng(0)
-    features = rng.normal(size=(count, int("".join(c for c in domain if c.isdigit()))))
-    features /= 2.0 * np.linalg.norm(features, axis=1, keepdims=True)
-    return features, f"{domain}: random directions, as its features cannot be made here."
+def _features(domain: str) -> tuple[NDArray[np.float64], str]:
+    """Return the features of a domain's first pool, and where they are from."""
+    loaded = domains.load(domain)
+    embedder = embedder_of(loaded)
+    pool = pool_of(domain, "mixed", loaded.questions[0].id, embedder)
+    return pool.features, f"{domain}: its first question ({embedder})."
 
 
 def _mean(runs: list[StepSeconds]) -> StepSeconds:

@@ -125,7 +125,11 @@ class DaskCluster(Dispatcher):
         with self._client() as client:
             futures = client.map(run_batch, list(batches), pure=False)
             batch_of = {future.key: batch for future, batch in zip(futures, batches, strict=True)}
-            for future in _distributed().as_completed(futures, loop=client.loop):
+            finished = _distributed().as_completed(futures, loop=client.loop)
+            for future in finished:
+                if future.status == "lost":  # with the worker that had its outcomes: Dask is at it
+                    finished.add(future)
+                    continue
                 yield _outcomes(future, batch_of[future.key])
                 future.release()
 
@@ -197,7 +201,7 @@ def _outcomes(future: Any, batch: Batch) -> list[CellOutcome]:
     if future.status == "finished":
         outcomes: list[CellOutcome] = future.result()
         return outcomes
-    if future.status in ("cancelled", "lost"):
+    if future.status == "cancelled":
         raise DispatchError("the Dask scheduler went away; run again to go on where this ended")
     error = future.exception()
     return [CellOutcome(cell.key, None, 0.0, f"{type(error).__name__}: {error}") for cell in batch]

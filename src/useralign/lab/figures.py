@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import io
 import textwrap
+import tomllib
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from useralign.files import write_atomically
 from useralign.lab.cell import with_dimension
 from useralign.lab.journal import select
 from useralign.lab.metrics import Cells, at_budget, at_threshold
-from useralign.lab.paper import BUDGETS, EPSILONS, Mean
+from useralign.lab.paper import BUDGETS, DATA, EPSILONS, Mean
 from useralign.lab.tables import NAMES
 from useralign.lab.versionspace import SETS
 
@@ -38,15 +39,21 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Okabe and Ito's palette; markers differ as well.
-COLOURS = {
-    "useralign": "#009E73",
-    "useralign_loss": "#0072B2",
-    "iidbest": "#E69F00",
-    "oracle": "#D55E00",
-    "random": "#7F7F7F",
+# Okabe and Ito's palette and some others; markers differ as well.
+LOOKS = {
+    "useralign": ("#009E73", "o"),
+    "useralign_loss": ("#0072B2", "s"),
+    "iidbest": ("#E69F00", "^"),
+    "oracle": ("#D55E00", ""),
+    "random": ("#7F7F7F", ""),
+    "few": ("#882255", "p"),
+    "frugal": ("#D55E00", "D"),
+    "tournament": ("#000000", "s"),
+    "uncertainty": ("#56B4E9", "v"),
+    "thompson": ("#CC79A7", "P"),
+    "eubo": ("#0072B2", "X"),
 }
-MARKERS = {"useralign": "o", "useralign_loss": "s", "iidbest": "^"}
+COLOURS = {method: colour for method, (colour, _) in LOOKS.items()}
 STEPS = (*range(21), *range(25, 51, 5), *range(60, 200, 10), 199)
 _INCUMBENT, _CHALLENGER = "#0072B2", "#D55E00"
 _SPREAD = 0.92  # the outermost candidate is drawn at this part of the radius
@@ -57,29 +64,12 @@ _MEASURES = {
     "viable": "viable candidates",
     "bound": "bound B(t)",
 }
-_STYLE: Any = {
-    "font.family": ["DejaVu Sans"],
-    "font.size": 9,
-    "axes.titlesize": 10,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#555555",
-    "axes.labelcolor": "#333333",
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#E6E6E6",
-    "grid.linewidth": 0.8,
-    "legend.frameon": False,
-    "lines.linewidth": 1.6,
-    "lines.markersize": 5,
-    "xtick.color": "#555555",
-    "ytick.color": "#555555",
-    "svg.fonttype": "none",
-    "svg.hashsalt": "useralign",
-    "savefig.facecolor": "white",
-}
+
+
+@functools.cache
+def _style() -> Any:
+    """Read matplotlib's settings for this package's figures."""
+    return tomllib.loads((DATA.parent / "figures.toml").read_text(encoding="utf-8"))
 
 
 def styled(draw: Callable[P, R]) -> Callable[P, R]:
@@ -91,7 +81,7 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(draw)
     def in_style(*args: P.args, **kwargs: P.kwargs) -> R:
         matplotlib = import_extra("matplotlib", "drawing figures", "plots")
-        with matplotlib.rc_context(_STYLE):
+        with matplotlib.rc_context(_style()):
             return draw(*args, **kwargs)
 
     return in_style
@@ -223,7 +213,7 @@ def _line(axes: Axes, method: str, x: Sequence[Mean], y: Sequence[Mean]) -> None
         xerr=[point.sem for point in x],
         linestyle="none",
         color=COLOURS[method],
-        marker=MARKERS[method],
+        marker=LOOKS[method][1],
         markeredgecolor="white",
         markeredgewidth=0.6,
         elinewidth=0.9,
@@ -319,16 +309,6 @@ def strip(
             left = f"{SETS[method]}, " if column == 0 else ""
             axes.set_title(f"{left}t = {t}", loc="center", fontweight="normal", fontsize=9)
     _legend(figure)
-    return figure
-
-
-@styled
-def frame_figure(frame: Frame, features: NDArray[np.float64], truth: NDArray[np.float64]) -> Figure:
-    """Draw one step alone; parameters as for `draw_frame`."""
-    figure = new_figure(4.2, 4.6)
-    axes = figure.add_subplot()
-    draw_frame(axes, frame, features, truth)
-    axes.set_title(f"t = {frame.t}, B(t) = {frame.bound:.2f}, {len(frame.viable)} viable")
     return figure
 
 

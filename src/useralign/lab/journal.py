@@ -26,14 +26,20 @@ at most its last line cut off; that line is dropped, and its cell computed anew.
 from __future__ import annotations
 
 import json
-import os
 from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
 from useralign.errors import FileFormatError
-from useralign.files import read_json, write_atomically, write_json
+from useralign.files import (
+    append_lines,
+    open_to_append,
+    parse_object,
+    read_json,
+    write_atomically,
+    write_json,
+)
 from useralign.geometry import ZERO
 
 if TYPE_CHECKING:
@@ -153,6 +159,7 @@ class Journal:
     def add(self, outcomes: Iterable[CellOutcome]) -> None:
         """Add what is finished; it is on disk when this returns."""
         cells, timings = self._files
+        lines, times = list[str](), list[str]()
         for outcome in outcomes:
             if outcome.cell is None:
                 continue
@@ -161,19 +168,18 @@ class Journal:
                 "seconds": round(outcome.seconds, 6),
                 "answers": outcome.cell["stopped_at"],
             }
-            timings.write(json.dumps(timing).encode() + b"\n")
-            cells.write(f"{_line(outcome.cell)}\n".encode())
+            times.append(json.dumps(timing))
+            lines.append(_line(outcome.cell))
             self.cells[outcome.key] = outcome.cell
-        for file in (timings, cells):
-            file.flush()
-            os.fsync(file.fileno())
+        append_lines(timings, *times)
+        append_lines(cells, *lines)
 
 
 def read_timings(folder: str | Path) -> dict[str, dict[str, Any]]:
     """Read the seconds and the number of answers of each cell, by key."""
     path = Path(folder) / TIMINGS
     lines = path.read_bytes().splitlines() if path.exists() else []
-    entries = [_object(line) for line in lines]
+    entries = [parse_object(line) for line in lines]
     return {e["key"]: e for e in entries if {"key", "seconds", "answers"} <= e.keys()}
 
 
@@ -220,23 +226,6 @@ def _read(path: Path) -> tuple[dict[str, dict[str, Any]], int]:
     if not path.exists():
         return {}, 0
     *lines, rest = path.read_bytes().split(b"\n")
-    entries = [_object(line) for line in lines]
+    entries = [parse_object(line) for line in lines]
     whole = [entry for entry in entries if entry.keys() >= _NEEDED]
     return {entry["key"]: entry for entry in whole}, len(entries) - len(whole) + bool(rest)
-
-
-def open_to_append(path: Path) -> BinaryIO:
-    """Open a file to append to; whatever was cut short in it stays a line of its own."""
-    cut = path.exists() and not path.read_bytes().endswith(b"\n")
-    file = path.open("ab")
-    if cut and file.tell():
-        file.write(b"\n")
-    return file
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, BinaryIO
 
 from useralign.domains.pools import VERDICTS, read_verdicts
 from useralign.errors import OptionError
-from useralign.lab.journal import open_to_append
+from useralign.files import append_lines, open_to_append
 from useralign.lab.tables import Table
 from useralign.models import CachedGenerator, Usage
 from useralign.models.prices import Prices
+from useralign.pooling.client import Ledger, OverBudgetError
 from useralign.users.judge import (
     REPLY_TOKENS,
     SYSTEM,
@@ -43,6 +43,7 @@ _BY_PLACE = (
     " These verdicts say more about places than about answers: such a judge cannot judge. Use a "
     "larger model."
 )
+_ROLE = "judge"  # under which calls are counted
 _AT_ONCE = 8  # pairs under way; the generator limits how many calls reach the model
 
 
@@ -116,10 +117,9 @@ def judge(
     The domain is that of the folder. After `max_cost` US dollars no further pair is begun; that,
     and a model that fails, raises an error, and what was judged is kept.
     """
-    pairs = list(_pairs(domain))
     with open_to_append(folder / VERDICTS) as file:
         asyncio.run(
-            _judge(pairs, CachedGenerator(generator), _Ledger(file, max_cost, len(pairs), progress))
+            _judge(list(_pairs(domain)), CachedGenerator(generator), file, max_cost, progress)
         )
 
 
@@ -155,67 +155,39 @@ def table(folder: Path, model: str, seen: bool) -> Table:
     )
 
 
-class _Ledger:
-    """Writes verdicts down, and stops at the limit on the cost."""
-
-    def __init__(
-        self,
-        file: BinaryIO,
-        max_cost: float | None,
-        total: int,
-        progress: Callable[[int, int], None] | None,
-    ) -> None:
-        self._file, self._max, self._total, self._progress = file, max_cost, total, progress
-        self._cost, self._dearest, self._done, self._open = 0.0, 0.0, 0, 0
-        self.closed = False
-
-    def begin(self) -> None:
-        """Raise OptionError if another pair might go beyond the limit."""
-        ahead = (self._open + 1) * self._dearest
-        if self._max is not None and self._cost + ahead > self._max:
-            raise OptionError(
-                f"{self._done:,} of {self._total:,} pairs are judged for {self._cost:.2f} USD, and "
-                f"the next might go beyond the limit of {self._max:g}. They are kept: run again "
-                "with a larger --max-cost to go on"
-            )
-        self._open += 1
-
-    def end(self, pair: _Pair, verdicts: tuple[str, str], usage: Usage) -> None:
-        entry = {
-            "question": pair.question.id,
-            "person": pair.persona.name,
-            "first": pair.first.label,
-            "second": pair.second.label,
-            "verdicts": "".join(verdicts),
-            "usage": asdict(usage),
-        }
-        self._file.write(json.dumps(entry, ensure_ascii=False).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        cost = usage.cost or 0.0
-        self._cost, self._dearest = self._cost + cost, max(self._dearest, cost)
-        self._open -= 1
-        self._done += 1
-        if self._progress is not None:
-            self._progress(self._done, self._total)
-
-
-async def _judge(pairs: list[_Pair], generator: Generator, ledger: _Ledger) -> None:
-    gate = asyncio.Semaphore(_AT_ONCE)
+async def _judge(
+    pairs: list[_Pair],
+    generator: Generator,
+    file: BinaryIO,
+    max_cost: float | None,
+    progress: Callable[[int, int], None] | None,
+) -> None:
+    gate, ledger = asyncio.Semaphore(_AT_ONCE), Ledger(max_cost, (_ROLE,))
+    done, stopped = 0, False
 
     async def one(pair: _Pair) -> None:
+        nonlocal done, stopped
         async with gate:
-            if ledger.closed:
+            if stopped:
                 return
             try:
-                ledger.begin()
-                verdicts, usage = await judge_pair(
-                    pair.persona.description, pair.question.text, generator, pair.first, pair.second
-                )
+                async with ledger.call():
+                    verdicts, usage = await judge_pair(
+                        pair.persona.description,
+                        pair.question.text,
+                        generator,
+                        pair.first,
+                        pair.second,
+                    )
+                    ledger.pay(usage)
+                    ledger.add(_ROLE, usage)
             except BaseException:
-                ledger.closed = True
+                stopped = True
                 raise
-            ledger.end(pair, verdicts, usage)
+            append_lines(file, _line(pair, verdicts, usage))
+            done += 1
+            if progress is not None:
+                progress(done, len(pairs))
 
     try:
         # Those under way when one fails are paid for: they come to their end.
@@ -223,8 +195,26 @@ async def _judge(pairs: list[_Pair], generator: Generator, ledger: _Ledger) -> N
     finally:
         await generator.aclose()
     for outcome in outcomes:
+        if isinstance(outcome, OverBudgetError):
+            raise OptionError(
+                f"{done:,} of {len(pairs):,} pairs are judged for {ledger.total.cost or 0.0:.2f} "
+                f"USD, and the next might go beyond the limit of {max_cost:g}. They are kept: run "
+                "again with a larger --max-cost to go on"
+            )
         if isinstance(outcome, BaseException):
             raise outcome
+
+
+def _line(pair: _Pair, verdicts: tuple[str, str], usage: Usage) -> str:
+    entry = {
+        "question": pair.question.id,
+        "person": pair.persona.name,
+        "first": pair.first.label,
+        "second": pair.second.label,
+        "verdicts": "".join(verdicts),
+        "usage": asdict(usage),
+    }
+    return json.dumps(entry, ensure_ascii=False)
 
 
 def _pairs(domain: Domain) -> Iterator[_Pair]:

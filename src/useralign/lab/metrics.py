@@ -42,8 +42,9 @@ def clustered(cells: Cells, numbers: Iterable[float]) -> Mean:
     """Return the mean of a number per cell, with a standard error clustered by question.
 
     Users are people of one question, so that clusters of questions contain those of users: what
-    two-way clustering by user and question comes to here. With one question alone, users are the
-    clusters. NaN stands for an error that one cluster cannot give.
+    two-way clustering by user and question comes to here. People who are asked every question, as
+    the domains of the DSP file are, count as given, not as drawn. With one question alone, users
+    are the clusters. NaN stands for an error that one cluster cannot give.
     """
     values = np.array(list(numbers), dtype=np.float64)
     if not len(values):

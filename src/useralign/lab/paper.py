@@ -76,16 +76,26 @@ class Human(NamedTuple):
     win: Mean
 
 
+class Printed(NamedTuple):
+    """The one pool that the paper prints, measured by us."""
+
+    embedded: str
+    distances: tuple[float, float]  # within the unbiased half, and within all
+    costs: tuple[Mean, Mean, Mean]  # of UserAlign at the thresholds in the middle
+
+
 @dataclass(frozen=True)
 class Paper:
     """All of the paper's tables, as the file has them."""
 
+    domains: dict[str, tuple[str, int]]  # what makes the features, and how many questions
     trade_off: dict[str, list[TradeOff]]  # by domain
     head_to_head: dict[tuple[str, int], Mean]  # UserAlign at epsilon 0 against iidBest at t, in %
     large_pool: dict[tuple[str, int], Mean]  # win-rates with N = 1,000 by method and t, in percent
     wall_clock: list[WallClock]
     costs: list[Costs]
     human_study: list[Human]
+    printed: list[Printed]
 
     def row(
         self, domain: str, method: str, *, epsilon: float | None = None, t: int | None = None

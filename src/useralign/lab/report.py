@@ -6,21 +6,20 @@ One HTML file that needs nothing else and asks nothing of the network, and the s
 from __future__ import annotations
 
 import base64
-import html
 from dataclasses import dataclass, field
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from useralign.extras import import_extra
 from useralign.files import write_atomically, write_json
 from useralign.lab.claims import SORTS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from useralign.lab.claims import Verdict
     from useralign.lab.tables import Table
 
-HOLDS, FAILS = "holds", "does not hold"
+DATA = Path(__file__).parent / "data"
+LONGEST = 20  # rows of a table beside a figure that is shown unfolded
 
 
 @dataclass(slots=True)
@@ -79,7 +78,7 @@ class Report:
             for claim, verdicts in groups.items():
                 lines += [f"**{claim}.**", ""]
                 for v in verdicts:
-                    state = HOLDS if v.holds else FAILS.upper()
+                    state = "holds" if v.holds else "DOES NOT HOLD"
                     lines.append(f"- {v.where}: {state}. Ours: {v.ours}. Paper: {v.paper}. {v.why}")
                 lines.append("")
         for section in self.sections:
@@ -91,27 +90,22 @@ class Report:
         return "\n".join(lines) + "\n"
 
     def to_html(self) -> str:
-        """Return the report as one self-contained page."""
-        style = files("useralign.lab").joinpath("data/report.css").read_text("utf-8")
-        facts = "".join(
-            f"<div><dt>{_escape(name)}</dt><dd>{_escape(value)}</dd></div>"
-            for name, value in self.facts.items()
+        """Return the report as one self-contained page.
+
+        Raises MissingExtraError if Jinja is not installed.
+        """
+        jinja = import_extra("jinja2", "writing the report", "plots")
+        pages = jinja.Environment(
+            loader=jinja.FileSystemLoader(DATA),
+            autoescape=True,
+            undefined=jinja.StrictUndefined,
+            trim_blocks=True,
         )
-        links = "".join(
-            f'<a href="#part-{index}">{_escape(section.title)}</a>'
-            for index, section in enumerate(self.sections)
+        pages.filters["data_uri"] = _data_uri
+        page: str = pages.get_template("report.html").render(
+            report=self, sorts=SORTS, longest=LONGEST
         )
-        parts = "".join(_section(index, part) for index, part in enumerate(self.sections))
-        return (
-            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            '<meta name="color-scheme" content="light dark">'
-            f"<title>{_escape(self.title)}</title><style>{style}</style></head><body>"
-            f"<header><h1>{_escape(self.title)}</h1>"
-            f'<p class="lead">{_escape(self.summary())}</p><dl>{facts}</dl>'
-            f'<nav aria-label="Contents">{links}</nav></header><main>'
-            f"{self._claims()}{parts}</main></body></html>\n"
-        )
+        return page
 
     def write(self, folder: Path) -> list[Path]:
         """Write report.html, report.md and verdicts.json; return their paths."""
@@ -121,68 +115,6 @@ class Report:
             write_json(folder / "verdicts.json", [v.to_dict() for v in self.verdicts]),
         ]
 
-    def _claims(self) -> str:
-        if not self.verdicts:
-            return ""
-        parts = []
-        for sort, heading in SORTS.items():
-            if groups := self.by_claim(sort):
-                texts = "".join(_claim(claim, verdicts) for claim, verdicts in groups.items())
-                parts.append(f"<h3>{_escape(heading.capitalize())}</h3>{texts}")
-        return f"<section><h2>The paper's claims</h2>{''.join(parts)}</section>"
-
-
-def _claim(claim: str, verdicts: list[Verdict]) -> str:
-    good = all(verdict.holds for verdict in verdicts)
-    chips = "".join(
-        f'<span class="chip {"good" if v.holds else "bad"}">{"✓" if v.holds else "✗"} '
-        f"{_escape(v.where)}</span>"
-        for v in verdicts
-    )
-    rows = "".join(
-        f'<div class="verdict"><h4>{_escape(v.where)}: {HOLDS if v.holds else FAILS}</h4>'
-        f"<p><b>Ours</b> {_escape(v.ours)}</p><p><b>Paper</b> {_escape(v.paper)}</p>"
-        f"<p>{_escape(v.why)}</p></div>"
-        for v in verdicts
-    )
-    opened = "" if good else " open"
-    return (
-        f'<details class="claim"{opened}><summary><span>{_escape(claim)}</span>'
-        f'<span class="chips">{chips}</span></summary>{rows}</details>'
-    )
-
-
-def _section(index: int, section: Section) -> str:
-    pictures = "".join(
-        f'<figure><img alt="{_escape(caption)}" src="{_data_uri(path)}">'
-        f"<figcaption>{_escape(caption)}</figcaption></figure>"
-        for path, caption in section.pictures
-    )
-    text = f"<p>{_escape(section.text)}</p>" if section.text else ""
-    tables = "".join(_table(table) for table in section.tables)
-    return (
-        f'<section id="part-{index}"><h2>{_escape(section.title)}</h2>{text}{pictures}{tables}'
-        "</section>"
-    )
-
-
-def _table(table: Table) -> str:
-    head = "".join(f'<th scope="col">{_escape(name)}</th>' for name in table.columns)
-    rows = []
-    for index, row in enumerate(table.texts()):
-        cells = f'<th scope="row">{_escape(row[0])}</th>'
-        cells += "".join(f"<td>{_escape(text)}</td>" for text in row[1:])
-        rows.append(f"<tr{' class=main' if index in table.marked else ''}>{cells}</tr>")
-    note = f'<p class="note">{_escape(table.note)}</p>' if table.note else ""
-    return (
-        f'<h3>{_escape(table.title)}</h3><div class="wide" tabindex="0"><table><thead><tr>{head}'
-        f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>{note}"
-    )
-
 
 def _data_uri(path: Path) -> str:
     return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
-
-
-def _escape(text: str) -> str:
-    return html.escape(text, quote=True)

@@ -21,12 +21,12 @@ from useralign import domains
 from useralign.checks import whole
 from useralign.domains import near, synthetic
 from useralign.errors import OptionError
+from useralign.extras import require_extra
 from useralign.files import write_atomically
 from useralign.lab import claims, costs, figures, judging, paper, tables, theory, versionspace
 from useralign.lab.cell import AXES, embedder_of, pool_of, with_dimension
 from useralign.lab.dispatch import dispatcher_for
 from useralign.lab.journal import select
-from useralign.lab.metrics import at_threshold
 from useralign.lab.plan import read_plan
 from useralign.lab.report import Report, Section
 from useralign.lab.runner import lock_folder, run_plan
@@ -36,7 +36,7 @@ from useralign.session import Session
 from useralign.users import Consistent, RankedPersona, simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -56,22 +56,22 @@ _BECAUSE = {
     "while UserAlign takes every answer as certain: a wrong one can rule out the best.",
     "consistent": "",
 }
+_ERRORS = (
+    "of win-rates and costs at a threshold as the paper has them, all interactions taken as "
+    "independent; of favourites, early budgets and leads clustered by question"
+)
 _ON_REPEATS = (
     "The paper's appendix says that UserAlign avoids repeating pairs; its costs say otherwise: "
     "49.31 questions for 40 candidates, where about 40 are enough without repeats. The "
     "algorithm selects a pair again when a new estimate makes the loser the incumbent. Both are "
     "here: asking again, as in all other tables, and taking the recorded answer (no repeats)."
 )
-_PRINTED = (
-    "In the one pool of 20 that the paper prints they are 0.37 and 0.45 apart by our embedder, and "
-    "the costs at ε = 1, 0.5 and 0.3 are 7.2, 16.3 and 19.9 (30 rankings at random); with the "
-    "question before each answer they are 0.27 and 0.35 apart, and the costs 2.5, 14.2 and 17.6."
-)
 _MAIN_METHODS: list[dict[str, Any]] = [
     {"name": "useralign", "modes": ["epsilon"], "options": {"reask": True}},
     {"name": "useralign_loss", "modes": ["epsilon"]},
     *({"name": name, "modes": ["budget"]} for name in ("iidbest", "random", "oracle")),
 ]
+SLIPS = 0.05  # the share of answers that are turned round, where people slip
 _SEED = 4  # of the pool and the user that Figure 2 shows
 
 
@@ -170,45 +170,25 @@ def reproduce(
     data: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
-    """Reproduce the paper's evaluation, or a part of it, into a folder.
+    """Reproduce the paper's evaluation, or one of `TARGETS`, into a folder.
 
-    Parameters
-    ----------
-    what : str
-        One of `TARGETS`.
-    out : str or Path
-        Made when it is not there. Work that is finished there is not done again.
-    engine, scheduler, jobs
-        As for `run_plan`.
-    seeds : int
-        The paper has 5.
-    judges : Judges, optional
-        Let a language model play the users, as in the paper: the main experiment alone then,
-        whatever `what` is.
-    data : str or Path, optional
-        For "dsp": the path of the public DSP file.
-    progress : callable, optional
-        Called with a label, the number done, the total and the seconds left, if known.
+    Work that is finished there is not done again. With `judges` a language model plays the users,
+    as in the paper: the main experiment alone then, whatever `what` is. `data` is the path of the
+    public DSP file, for "dsp"; other parameters are those of `run_plan` and `Reproduction`.
 
-    Returns
-    -------
-    Reproduction
-        With the `report`, and `written`, the paths of all files.
-
-    Raises
-    ------
-    OptionError
-        If `what` is not known.
-    MissingExtraError
-        If figures are asked for and matplotlib is not installed.
+    Raises OptionError if `what` is not known, and MissingExtraError if Jinja is not installed, or
+    matplotlib is not and figures are asked for.
     """
     if what not in TARGETS:
         raise OptionError(f"cannot reproduce {what!r}; expected one of {', '.join(TARGETS)}")
     seeds = whole("seeds", seeds, least=1)
-    dispatcher_for(engine, jobs, scheduler)  # refuses what cannot be used before anything is made
+    # What cannot be used is refused before anything is made.
+    dispatcher_for(engine, jobs, scheduler)
+    require_extra(["jinja2"], "writing the report", "plots")
     work = Reproduction(Path(out), engine, scheduler, jobs, seeds, progress)
     work.report.facts["useralign"] = useralign.__version__
     work.report.facts["seeds"] = str(seeds)
+    work.report.facts["standard errors"] = _ERRORS
     if judges is not None:
         judged(work, judges)
     elif what == DSP:
@@ -228,40 +208,48 @@ def figure1(work: Reproduction) -> None:
     """Walk through an image example, and list the domains."""
     work.section("Figure 1: a walk through an image example, and the domains")
     work.advance("figure 1", 0, 1)
-    loaded = domains.load("visual512d")
-    question = loaded.questions[0]
-    if loaded.trouble() is None:
-        persona = question.personas[0]
-        session = Session(question.pool(), "useralign", budget=9, seed=1)
-        pairs = [
-            (
-                str(session.pool[answer.first].image),
-                str(session.pool[answer.second].image),
-                answer.winner == answer.first,
-            )
-            for answer in simulate(session, RankedPersona(persona))
-        ]
-        work.figure(
-            figures.walk_figure(pairs, str(session.best.image), f"“{question.text}”"),
-            "figure1",
-            f"Nine questions of UserAlign; the preferred picture is framed. {persona.name}: "
-            f"{persona.description}",
+    question = domains.load("visual512d").questions[0]
+    persona = question.personas[0]
+    session = Session(question.pool(), "useralign", budget=9, seed=1)
+    pairs = [
+        (
+            str(session.pool[answer.first].image),
+            str(session.pool[answer.second].image),
+            answer.winner == answer.first,
         )
-    work.table(tables.overview(list(_overview())))
+        for answer in simulate(session, RankedPersona(persona))
+    ]
+    work.figure(
+        figures.walk_figure(pairs, str(session.best.image), f"“{question.text}”"),
+        "figure1",
+        f"Nine questions of UserAlign; the preferred picture is framed. {persona.name}: "
+        f"{persona.description}",
+    )
+    work.table(_overview())
     work.advance("figure 1", 1, 1)
 
 
-def _overview() -> Iterator[tuple[str, str, int, int, str, str]]:
-    for name in ("food2d", *paper.DOMAINS):
+def _overview() -> tables.Table:
+    """Build the table of domains, ours beside the paper's."""
+    rows: list[tuple[tables.Value, ...]] = []
+    for name, (theirs, asked) in paper.load().domains.items():
         loaded = domains.load(name)
-        embedder = embedder_of(loaded)
-        features = "two axes" if embedder == AXES else embedder
-        if loaded.trouble(None if embedder == AXES else embedder) is None:
-            dimension = pool_of(name, "mixed", loaded.questions[0].id, embedder).dimension
-            features = f"{dimension}d, {features}"
-        users = len(loaded.questions[0].personas)
-        size = str(len(loaded.questions[0].select()))
-        yield name, features, len(loaded.questions), users, size, loaded.questions[0].text
+        first, embedder = loaded.questions[0], embedder_of(loaded)
+        dimension = pool_of(name, "mixed", first.id, embedder).dimension
+        features = f"{dimension}d, {'two axes' if embedder == AXES else embedder}"
+        users, size = len(first.personas), len(first.select())
+        count = len(loaded.questions)
+        rows.append((name, features, theirs, count, asked, users, size, first.text))
+    return tables.Table(
+        "domains",
+        "The domains, ours beside the paper's",
+        (
+            *("Domain", "features", "paper's", "questions"),
+            *("paper's questions", "users", "pool", "first"),
+        ),
+        rows,
+        "The paper has 3 users per question too, and pools of 20 texts or 40 pictures.",
+    )
 
 
 def figure2(work: Reproduction) -> None:
@@ -359,7 +347,7 @@ def near_duplicates(work: Reproduction) -> None:
         "Figure 4 with near-duplicates",
         "The paper's unbiased answers are rewordings of a few ideas, ours were written to differ. "
         "Here are pools whose answers are as alike as those that the paper prints, embedded with "
-        f"their question, since the paper writes φ(x, y). {_PRINTED}",
+        "their question, since the paper writes φ(x, y).",
     )
     results = work.run("near")
     work.figure(
@@ -375,14 +363,12 @@ def near_duplicates(work: Reproduction) -> None:
     }
     cells = [cell for run in runs for cell in run.cells]
     work.table(tables.likeness(cells, likeness))
+    work.table(tables.beside(results.cells, _present(results), name="beside-near"))
     for domain in _present(results):
         work.table(tables.trade_off(results.cells, domain))
         ours = select(results.cells, domain=domain)
-        work.claim(
-            claims.costs_like_the_papers(
-                domain, ours, domain, f"{_because(likeness[domain])} {_PRINTED}"
-            )
-        )
+        because = _because(likeness[domain])
+        work.claim(claims.costs_like_the_papers(domain, ours, domain, because))
         work.claim(claims.better_early(domain, ours))
 
 
@@ -458,10 +444,9 @@ def win_rates(work: Reproduction) -> None:
     slips = work.run("slips").cells
     work.table(tables.beside(cells))
     work.table(tables.beside(slips, kind=slips[0]["user_kind"]))
-    people = tables.human_study(slips)
-    work.table(people)
+    work.table(tables.human_study(slips))
     work.claim(claims.check_slips(slips))
-    work.claim(claims.better_with_people(people))
+    work.claim(claims.better_with_people(slips))
 
 
 def all_tables(work: Reproduction) -> None:
@@ -505,6 +490,9 @@ def _large(work: Reproduction, name: str, title: str, text: str, where: str) -> 
     work.section(title, text)
     cells = work.run(name).cells
     work.table(tables.large_pool(cells, name))
+    if select(cells, method="oracle"):
+        names = sorted({cell["domain"] for cell in cells})
+        work.table(tables.beside(cells, names, name=f"beside-{name}"))
     work.claim(claims.scales_to_large_pools(cells, where))
 
 
@@ -516,19 +504,18 @@ def dsp_file(work: Reproduction, path: Path) -> None:
     work.advance("DSP pools", 1, 1)
     domain = domains.add(folder)
     pools = [question.pool() for question in domain.questions]
-    methods = [{"name": "tournament", "modes": ["epsilon"]}]
     plan = read_plan("main").replace(
         name=domain.name,
         title="The public DSP file",
         domains=[{"name": domain.name}],
-        users=[{"kind": "persona", "count": 5}],
-        methods=[*(m for m in _MAIN_METHODS if m["name"] != "useralign_loss"), *methods],
+        users=[{"kind": "persona", "count": 5}, {"kind": "persona", "count": 5, "slips": SLIPS}],
+        methods=[*_MAIN_METHODS, {"name": "tournament", "modes": ["epsilon"]}],
         embedder=pools[0].embedder,
-        budget=10,
-        limit=50,
+        budget=50,
         data=str(folder),
     )
-    cells = work.run_plan(plan).cells
+    results = work.run_plan(plan)
+    cells = results.cells
     words = np.mean([len(c.text.split()) for pool in pools for c in pool])
     apart = np.mean([_mean_distance(pool.features) for pool in pools])
     work.section(
@@ -539,20 +526,17 @@ def dsp_file(work: Reproduction, path: Path) -> None:
         f"{100 * share:.0f}% would like their own best). The "
         f"normal answer is also the baseline, so that to end with it is no win. {LICENCE}",
     )
+    work.figure(
+        figures.domains_figure(cells, [domain.name]),
+        "dsp-file",
+        "Win-rate against cost; a point for each ε or budget.",
+    )
     work.table(tables.beside(cells, [domain.name]))
-    ends = [(e, at_threshold(cells, "useralign", e)) for e in paper.EPSILONS]
-    work.table(
-        tables.Table(
-            "dsp-trade-off",
-            "The public DSP file: win-rate and cost of UserAlign",
-            ("threshold", "win % (sem)", "cost (sem)"),
-            [(f"ε = {epsilon:g}", *end) for epsilon, end in ends if end is not None],
-            "Five candidates, so that four questions are the most that a knock-out needs.",
-        ),
-    )
-    work.claim(
-        replace(v, where="the DSP file", sort="open") for v in claims.better_early("", cells)
-    )
+    work.table(tables.beside(cells, [domain.name], kind=f"persona+{SLIPS:g}"))
+    work.table(tables.trade_off(cells, domain.name))
+    work.table(tables.head_to_heads(results, [domain.name]))
+    work.claim(claims.better_early("the DSP file", select(cells, user_kind="persona")))
+    work.claim(claims.check_slips(select(cells, user_kind=f"persona+{SLIPS:g}")))
 
 
 def wall_clocks(work: Reproduction) -> None:
@@ -587,9 +571,6 @@ def food2d(work: Reproduction) -> None:
         "food2d-example",
         "Each answer cuts a half-plane from what is possible; a green frame marks the preferred.",
     )
-    for frame in trail:
-        picture = figures.frame_figure(frame, pool.features, truth)
-        work.written += figures.save(picture, work.out / "figures", f"food2d-step-{frame.t:02d}")
     cells = work.run("food2d-personas").cells
     work.figure(
         figures.users_figure(cells, "food2d", ("persona",)),
@@ -610,11 +591,13 @@ def unbiased(work: Reproduction) -> None:
         "unbiased",
         "Win-rate against cost with pools of unbiased answers alone.",
     )
+    beside = {"style": "unbiased", "name": "beside-unbiased"}
+    work.table(tables.beside(results.cells, _present(results), **beside))
     for domain in _present(results):
         work.table(tables.trade_off(results.cells, domain, "unbiased"))
         ours = select(results.cells, domain=domain)
         work.claim(claims.better_early(f"{domain}, unbiased pools", ours))
-        work.claim(claims.better_at_equal_cost(f"{domain}, unbiased pools", ours))
+        work.claim(claims.better_at_equal_cost(f"{domain}, unbiased pools", ours, sort="implied"))
 
 
 PARTS: dict[str, Callable[[Reproduction], None]] = {
@@ -650,7 +633,7 @@ def _note_on_data(results: Results) -> str:
         f"{_distance(results, domain):.2f} on {domain} ({results.embedders[domain]})"
         for domain in _present(results)
     )
-    text = (
+    return (
         f"{count} questions. The answers and the people are our own writing, and the people rank "
         "all answers once and for all; the paper's were made and played by models. So the "
         "numbers can be near the paper's, not the same. Thresholds are in units of 3 times a "
@@ -658,9 +641,6 @@ def _note_on_data(results: Results) -> str:
         f"the answers lie. The mean distance is {distances}; 0.71 is that of unrelated "
         "directions. Our texts differ more than the paper's, and our pictures less."
     )
-    if absent := [d for d in paper.DOMAINS if d not in _present(results)]:
-        text += f" Not run here: {', '.join(absent)}."
-    return text
 
 
 def _distance(results: Results, domain: str, first: int | None = None) -> float:

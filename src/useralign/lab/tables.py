@@ -54,13 +54,15 @@ _NECESSITY = (
     "These personas never contradict themselves, so that with d >= K both UserAlign and a "
     "knock-out end at the favourite by necessity; what tells them apart is t = 5 and 10."
 )
-_FAVOURITE = (
-    "A favourite is what the user likes best of the whole pool. The end is ε = 0 for UserAlign, "
-    "everyone met for the knock-out, t = 20 for iidBest (50 with more than 20 candidates)."
+_TIES = "Of several that a judge likes equally well, one alone counts as the favourite."
+_FAVOURITE = "A favourite is what the user likes best of the whole pool."
+_ENDS = (
+    "The end is ε = 0 for UserAlign, everyone met for the knock-out, t = 20 for iidBest (50 with "
+    "more than 20 candidates)."
 )
 _CLUSTERED = (
-    "Standard errors, in brackets, are clustered by question, which contains its personas and "
-    "their seeds; the paper's take all interactions as independent."
+    "Standard errors, in brackets, are clustered by question, which contains its users and their "
+    "seeds; the paper's take all interactions as independent."
 )
 
 
@@ -80,6 +82,14 @@ class Table:
     def texts(self) -> list[list[str]]:
         """Return the rows as they are shown."""
         return [[self.text(value) for value in row] for row in self.rows]
+
+    def filled(self) -> list[int]:
+        """Return the places of the columns in which there is something."""
+        return [
+            place
+            for place in range(len(self.columns))
+            if not self.rows or any(row[place] is not None for row in self.rows)
+        ]
 
     def text(self, value: Value) -> str:
         """Return a value as it is shown."""
@@ -156,12 +166,13 @@ def trade_off(cells: Cells, domain: str, style: str = "mixed", *, kind: str = "p
         *((NAMES[m], m, {}, _after(cells, m, 0)) for m in ("oracle", "random")),
     ]
     rows: list[tuple[Value, ...]] = []
+    marked: list[int] = []
     for name, method, stop, ours in lines:
         win, cost = ours or (None, None)
         row = paper.load().row(domain, method, **stop) if style == "mixed" else None
-        rows.append((name, win, row.win if row else None, cost, row.cost if row else None))
-    stops = [stop for _, _, stop, _ in lines]
-    marked = [s.get("epsilon") == 0.0 or s.get("t") in MATCHED for s in stops]
+        if ours or row:
+            marked += [len(rows)] * (stop.get("epsilon") == 0.0 or stop.get("t") in MATCHED)
+            rows.append((name, win, row.win if row else None, cost, row.cost if row else None))
     extra = [f"{style} pools"] * (style != "mixed") + [f"{kind} users"] * (kind != "persona")
     return Table(
         "-".join(["trade-off", domain, *(text.split()[0] for text in extra)]),
@@ -169,22 +180,30 @@ def trade_off(cells: Cells, domain: str, style: str = "mixed", *, kind: str = "p
         ("Method", "win % (sem)", "paper", "cost (sem)", "paper's cost"),
         rows,
         _counted(cells),
-        frozenset(index for index, mark in enumerate(marked) if mark),
+        frozenset(marked),
     )
 
 
 def _after(cells: Cells, method: str, t: int) -> tuple[Mean, Mean] | None:
-    """Return the win-rate after t questions, and t as the cost; None without such cells."""
+    """Return the win-rate after t questions, and t as the cost; None where none were so long."""
     win = at_budget(cells, method, t)
-    return None if win is None else (win, Mean(float(t), 0.0))
+    asked = any(cell["stopped_at"] >= t for cell in select(cells, method=method))
+    return (win, Mean(float(t), 0.0)) if win is not None and asked else None
 
 
-def beside(cells: Cells, domains: Sequence[str] = paper.DOMAINS, *, kind: str = "persona") -> Table:
+def beside(
+    cells: Cells,
+    domains: Sequence[str] = paper.DOMAINS,
+    *,
+    kind: str = "persona",
+    style: str = "mixed",
+    name: str = "beside",
+) -> Table:
     """Build the table of what stands beside a win-rate: favourites, early budgets, a knock-out.
 
     Oracle's cells must be among them: they tell the favourites.
     """
-    cells = select(cells, style="mixed", user_kind=kind)
+    cells = select(cells, style=style, user_kind=kind)
     rows: list[tuple[Value, ...]] = []
     for domain in domains:
         ours = select(cells, domain=domain)
@@ -195,7 +214,7 @@ def beside(cells: Cells, domains: Sequence[str] = paper.DOMAINS, *, kind: str = 
         who = f"personas who slip in {100 * float(slips):g}% of answers"
     early = [f"t = {t}" for t in EARLY]
     return Table(
-        "beside-slips" if slips else "beside",
+        f"{name}-slips" if slips else name,
         f"What the win-rates say: {who}",
         (
             *("Domain", "Method", *(f"win %, {t}" for t in early), "win % at its end"),
@@ -203,14 +222,22 @@ def beside(cells: Cells, domains: Sequence[str] = paper.DOMAINS, *, kind: str = 
             "questions",
         ),
         rows,
-        " ".join([*([_NECESSITY] * (kind == "persona")), _FAVOURITE, _CLUSTERED]),
+        " ".join([*_what_ends(cells, kind), _CLUSTERED]),
         digits=1,
     )
 
 
+def _what_ends(cells: Cells, kind: str) -> list[str]:
+    """Return what the end of an interaction is, and whether it could have been another."""
+    if not select(cells, mode="epsilon"):
+        return [f"{_FAVOURITE} The end is t = {max(cell['stopped_at'] for cell in cells)}."]
+    first = {"persona": [_NECESSITY], "judge": [_TIES]}.get(kind, [])
+    return [*first, f"{_FAVOURITE} {_ENDS}"]
+
+
 def _beside(cells: Cells, domain: str, method: str) -> tuple[Value, ...] | None:
-    mode = "epsilon" if method.startswith("useralign") or method == "tournament" else "budget"
-    ours, best = select(cells, method=method, mode=mode), favourites(cells)
+    ours = select(cells, method=method, mode="epsilon") or select(cells, method=method)
+    best = favourites(cells)
     if not ours or not best:
         return None
     last = (50 if ours[0]["pool_size"] > 20 else 20) if method == "iidbest" else CAP
@@ -242,9 +269,14 @@ def likeness(cells: Cells, distances: Mapping[str, tuple[float, float]]) -> Tabl
                 ends = [at_threshold(select(cells, domain=domain), "useralign", e) for e in MIDDLE]
                 costs = [None if end is None else end[1] for end in ends]
                 rows.append((base, pool, embedded, *distances[domain], *costs))
-        printed = [paper.load().row(base, "useralign", epsilon=e) for e in MIDDLE]
+        if base == "food64d":
+            rows += [
+                (base, "those that the paper prints", one.embedded, *one.distances, *one.costs)
+                for one in paper.load().printed
+            ]
+        theirs = [paper.load().row(base, "useralign", epsilon=e) for e in MIDDLE]
         blank = (None, None, None)
-        rows.append((base, "the paper's", *blank, *(row.cost if row else None for row in printed)))
+        rows.append((base, "the paper's", *blank, *(row.cost if row else None for row in theirs)))
     return Table(
         "likeness",
         "What the cost at a threshold depends on",
@@ -255,7 +287,8 @@ def likeness(cells: Cells, distances: Mapping[str, tuple[float, float]]) -> Tabl
         rows,
         "Mean distance between two answers to a question, and mean cost of UserAlign (standard "
         "error). Different answers were written to differ, near-duplicates to be as alike as "
-        "those of a model at temperature 0.5.",
+        "those of a model at temperature 0.5. The paper prints one pool: its answers by our "
+        "embedder, with 200 rankings at random.",
     )
 
 
@@ -279,34 +312,6 @@ def head_to_heads(results: Results, domains: Sequence[str] = paper.DOMAINS) -> T
         rows,
         "The same answer from both counts as half a win here. The paper does not say how it "
         "counted those; its standard errors are those of wins and losses alone.",
-    )
-
-
-def overview(rows: Sequence[tuple[str, str, int, int, str, str]]) -> Table:
-    """Build the table of domains, ours beside the paper's.
-
-    A row has a domain's name, what makes its features, how many questions and users per question it
-    has, the size of its pools, and the first question.
-    """
-    theirs = {
-        "food2d": ("2d, domain-specific", 10),
-        "food64d": ("64d, Potion", 10),
-        "travel64d": ("64d, Potion", 10),
-        "visual512d": ("512d, OpenCLIP", 10),
-        "dsp64d": ("64d, Potion", 100),
-    }
-    return Table(
-        "domains",
-        "The domains, ours beside the paper's",
-        (
-            *("Domain", "features", "paper's", "questions"),
-            *("paper's questions", "users", "pool", "first"),
-        ),
-        [
-            (name, features, theirs[name][0], questions, theirs[name][1], users, pool, first)
-            for name, features, questions, users, pool, first in rows
-        ],
-        "The paper has 3 users per question too, and pools of 20 texts or 40 pictures.",
     )
 
 

@@ -149,7 +149,7 @@ def endings_table(endings: Sequence[Ending]) -> Table:
         good = sum(e.regret <= epsilon for e in ours)
         exact = sum(e.regret == 0.0 for e in ours)
         answers = [e.answers for e in ours]
-        share = max(e.answers / e.most for e in ours)
+        share = f"{100 * max(e.answers / e.most for e in ours):.3f}%"
         rows.append((epsilon, len(ours), good, exact, float(np.mean(answers)), max(answers), share))
     return Table(
         "theory-pac",
@@ -158,5 +158,5 @@ def endings_table(endings: Sequence[Ending]) -> Table:
         rows,
         f"UserAlign_loss, BTL users, K = {COUNT}, d = 2, δ = {DELTA}. The bound is that of "
         "Theorem 2 with the constants of its proof.",
-        digits=6,
+        digits=1,
     )

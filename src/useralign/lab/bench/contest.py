@@ -244,23 +244,11 @@ def contest(
     people: str | Path | None = None,
     show: int | None = None,
 ) -> Contest:
-    """Return what to compare, once it is checked.
+    """Return what to compare, once it is checked; parameters are those of `Contest`.
 
-    Parameters
-    ----------
-    methods : sequence of str, optional
-        All that are installed and need nothing special when not given; `few` is the preset.
-    pools : sequence of str, optional
-        Some of `POOLS`; when not given all, or none but the recorded people if there are any.
-    users, runs, seed, people, show
-        As for `Contest`.
-
-    Raises
-    ------
-    OptionError
-        If a name is not known.
-    MissingExtraError
-        If a method needs an extra that is not installed.
+    Methods are all that are installed and need nothing special when not given, pools all of
+    `POOLS`, or none but the recorded people if there are any. Raises OptionError if a name is not
+    known, and MissingExtraError if a method needs an extra that is not installed.
     """
     for name in methods or ():
         if name != FEW:

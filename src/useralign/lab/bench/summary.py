@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from useralign.lab.bench.contest import BUDGET, TIMES, state_at
-from useralign.lab.figures import draw_band, new_figure, save, styled
+from useralign.lab.cell import with_dimension
+from useralign.lab.figures import LOOKS, draw_band, new_figure, save, styled
 from useralign.lab.metrics import mean_sem
 from useralign.lab.tables import EARLY, Table, Value
 
@@ -49,18 +50,7 @@ TITLES = {
     "unexplained": "utilities that features say nothing of",
     "ranking": "a ranking at random",
 }
-# Okabe and Ito's palette and two greys; markers differ as well.
-_LOOKS = {
-    "few": ("#882255", "p"),
-    "frugal": ("#D55E00", "D"),
-    "useralign": ("#009E73", "o"),
-    "iidbest": ("#E69F00", "^"),
-    "random": ("#7F7F7F", ""),
-    "tournament": ("#000000", "s"),
-    "uncertainty": ("#56B4E9", "v"),
-    "thompson": ("#CC79A7", "P"),
-    "eubo": ("#0072B2", "X"),
-}
+# Of methods that have no look of their own.
 _OTHERS = (("#B8A400", "<"), ("#555555", ">"), ("#8C564B", "*"))
 
 
@@ -118,7 +108,7 @@ class Group:
     @property
     def title(self) -> str:
         """What it is called."""
-        return f"{self.pool}, {TITLES[self.users]}"
+        return f"{with_dimension(self.pool)}, {TITLES[self.users]}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -295,7 +285,7 @@ def write_figures(groups: Sequence[Group], folder: Path) -> list[Path]:
 def _draw(axes: Axes, group: Group, metric: str) -> None:
     others = iter(_OTHERS * len(group.lines))
     for line in group.lines:
-        colour, marker = _LOOKS.get(line.method) or next(others)
+        colour, marker = LOOKS.get(line.method) or next(others)
         points = [(t, line.means[metric][t]) for t in TIMES]
         look = {"color": colour, "marker": marker, "label": line.method, "markersize": 4}
         draw_band(axes, points, 0.12, **look)
