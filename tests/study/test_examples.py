@@ -13,7 +13,7 @@ from useralign.store import Store, digest, open_store, studies
 from useralign.study import Design, Studies, Study, read_design, results
 from useralign.study.export import dataset_rows
 from useralign.study.simulate import Behaviour, Crowd, run
-from useralign.web.simulation_server import serving
+from useralign.web.rehearsal import serving
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "studies"
 SMALL: dict[str, Any] = {
@@ -70,6 +70,9 @@ def _check_data(store: Store, study: Study, finished: list[str]) -> None:
             assert len(times[who]) > len(study.design.pages)
     rows = list(dataset_rows(store, study, "answers"))
     assert {row["participant"] for row in rows} >= {f"p-{who[:12]}" for who in finished}
+    people = list(dataset_rows(store, study, "participants"))
+    if len(people) > 40:
+        assert {row["language"] for row in people} == set(study.design.languages)
     outcomes = results.outcomes(store, study)
     assert all(outcome.count for outcome in outcomes)
 

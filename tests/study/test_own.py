@@ -15,6 +15,7 @@ from useralign.errors import ConflictError, FileFormatError
 from useralign.store import Store, digest, studies, token
 from useralign.store.schema import page_answers, sessions, steps
 from useralign.study import Design, ParticipantFlow, parse_design, read_design, results
+from useralign.study.design import paper_template
 from useralign.study.export import dataset_rows
 from useralign.study.flow import PageForm
 from useralign.study.pages import FieldEntry, PageEntry
@@ -35,6 +36,7 @@ consent = "c"
 ROWS = [{"id": f"a{k}", "text": f"answer {k}", "features": [k, k * k % 5, 1]} for k in range(6)]
 QUESTION = '\n[[questions]]\ntext = "Which?"\npool = "answers.jsonl"\nbaseline = "a5"\n'
 TASK: dict[str, Any] = {"kind": "task"}
+GREY = EXAMPLES / "pictures" / "grey.webp"
 
 
 @pytest.fixture
@@ -128,17 +130,40 @@ def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:
     text = text.replace('slug = "light"', 'slug = "Not Light"') + QUESTION
     text += '[[pages]]\nkind = "quiz"\n[[pages]]\nkind = "questionnaire"\n'
     text += '[[pages.fields]]\nid = "X"\ntype = "radio"\ntext = "t"\n'
+    text += '[[questions]]\ntext = "Which?"\npool = "one.txt"\n[words]\nhello = "x"\n'
+    (tmp_path / "one.txt").write_text("The only answer.", encoding="utf-8")
     with pytest.raises(FileFormatError) as caught:
         parse_design(text, "mine.toml", folder=tmp_path)
     said = str(caught.value)
-    assert said.startswith("mine.toml: 7 things are wrong:\n")
+    assert said.startswith("mine.toml: 9 things are wrong:\n")
     for place in (
         "  slug: ", "  participants: ", "  arms: 'useralign' is there twice",
         "  questions[0].pool: there is no file or folder 'answers.jsonl'",
         "  pages[0]: a page of kind 'quiz' needs", "  pages[1].fields[0].id: ",
-        "  pages[1].fields[0].type: ",
+        "  pages[1].fields[0].type: ", "  words.hello: is no text of a page",
+        "  questions[1]: its pool has 1 answer",
     ):  # fmt: skip
         assert f"\n{place}" in said, place
+
+
+def test_a_mistake_in_one_part_hides_none_between_others(folder: Path) -> None:
+    text = LIGHT.replace("participants = 6", "participants = 0") + QUESTION
+    text = text.replace('baseline = "a5"', "").replace("weight = 2", "checkpoints = [9]")
+    text = 'languages = ["fr"]\nassignment = "within"\n' + text
+    text += '[[pages]]\nkind = "debriefing"\n[[quotas]]\nmethod = "x"\nparticipants = 1\n'
+    with pytest.raises(FileFormatError) as caught:
+        parse_design(text, folder=folder)
+    said = str(caught.value)
+    for place in (
+        "participants: ", "questions[0]: q1: has no baseline", "languages: 'fr' is not built in",
+        "pages: needs one page",
+    ):  # fmt: skip
+        assert f"\n  {place}" in said, place
+    with pytest.raises(FileFormatError) as caught:
+        parse_design(text.replace("[questions]]", '[questions]]\nbaseline = "a5"'), folder=folder)
+    said = str(caught.value)
+    for place in ("arms[1]: checkpoints must", "quotas[0]: is about none", "questions_each: a "):
+        assert f"\n  {place}" in said, place
 
 
 @pytest.mark.parametrize(
@@ -146,6 +171,8 @@ def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:
     [
         ('baseline = "a5"', "", "questions[0]: q1: has no baseline"),
         ('baseline = "a5"', 'baseline = "x.png"', "there is no picture x.png"),
+        ('baseline = "a5"', f'baseline = "{GREY}"', "answers are texts and its baseline is a pict"),
+        ('pool = "answers.jsonl"', 'model = "openai:x"', "prepare FILE` lets openai:x make it"),
         ("budget = 2", "budget = 1", "checkpoints must be at most two steps"),
         (
             "weight = 2",
@@ -170,6 +197,20 @@ def test_a_mistake_is_named(folder: Path, before: str, after: str, said: str) ->
     with pytest.raises(FileFormatError) as caught:
         parse_design(text.replace(before, after, 1), folder=folder)
     assert said in str(caught.value)
+
+
+def test_a_pool_to_be_made_may_have_a_name(folder: Path) -> None:
+    question = '\n[[questions]]\ntext = "Which?"\npool = "made.json"\nmodel = "openai:x"\n'
+    design = parse_design(LIGHT + question, folder=folder, prepared=False)
+    assert design.domains[0].own[0].file(folder) == folder / "made.json"
+
+
+def test_only_the_baseline_is_called_baseline(folder: Path) -> None:
+    rows = "\n".join(json.dumps(row).replace('"a1"', '"baseline"') for row in ROWS)
+    (folder / "answers.jsonl").write_text(rows, encoding="utf-8")
+    with pytest.raises(FileFormatError, match="an answer has the id 'baseline'"):
+        light(folder)
+    light(folder, QUESTION.replace("a5", "baseline"))
 
 
 def test_questions_in_a_file_of_their_own(folder: Path) -> None:
@@ -405,6 +446,16 @@ def test_languages(own: Any) -> None:
     assert choose_language(["en", "de"], "xx", "it,;q=x") == "en"
 
 
+def test_an_export_has_what_people_of_each_language_read(
+    flow: ParticipantFlow, store: Store, folder: Path
+) -> None:
+    rows = "\n".join(json.dumps(row | {"text_de": f"Antwort {row['id']}"}) for row in ROWS)
+    (folder / "answers.jsonl").write_text(rows, encoding="utf-8")
+    study = flow.studies.add(light(folder, languages=["en", "de"]))
+    first = next(dataset_rows(store, study, "candidates"))
+    assert (first["text"], json.loads(first["translations"])) == ("answer 0", {"de": "Antwort a0"})
+
+
 @pytest.mark.parametrize("language", built_in_languages())
 def test_built_in_languages_are_whole(language: str) -> None:
     words = Words("plain", {}, language)
@@ -426,6 +477,9 @@ def test_the_papers_wording() -> None:
     assert not design.attention_checks
     assert "1.80 USD" in str(design.payment)
     assert (len(design.cells), design.places) == (8, 120)
+    assert design.arm("useralign").options == {"reask": True}
+    written = parse_design(paper_template(960))
+    assert (written.methods, written.quota) == (design.methods, design.quota)
 
 
 def test_pages_without_names_get_some() -> None:

@@ -78,6 +78,17 @@ def test_the_papers_numbers_stand_beside(walker: Walker, store: Store) -> None:
     assert (round(outcome.rate.mean, 1), round(outcome.rate.sem, 1)) == (89.2, 2.8)  # the paper's
 
 
+def test_arms_with_checkpoints_of_their_own(walker: Walker, store: Store) -> None:
+    arms = ["useralign", {"name": "few", "method": "frugal", "checkpoints": [1, 3]}]
+    design = walker.study.design.changed(methods=arms)
+    table = results.table(design, results.outcomes(store, walker.study))
+    assert table.columns[1:3] == (
+        "food64d with-persona earlier",
+        "food64d with-persona later",
+    )
+    assert [row[0] for row in table.rows] == ["Random", "UserAlign", "few, t=1 and 3"]
+
+
 def test_the_order_of_methods(walker: Walker) -> None:
     assert results.methods_of(walker.study.design) == ["random", "iidbest", "useralign"]
 
@@ -93,4 +104,7 @@ def test_who_is_active_and_who_dropped_out(walker: Walker, clock: Clock, store: 
     assert row is not None
     assert [state.total(name) for name in ("finished", "active", "dropped")] == [1, 1, 2]
     assert state.to_dict()["dropped"] == 2
+    walker.flow.leave(walker.study.slug, people[2], "returned")
+    ends = results.status(store, walker.study, clock.now).ends
+    assert ends == {"returned": 1, "left": 1}
     assert not math.isnan(state.seconds["all"])

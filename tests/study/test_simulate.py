@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
 from tests.commands import run as run_command
 from tests.study.conftest import crowd_design, small_design
 from useralign import domains
+from useralign.cli.study import simulated_design
 from useralign.errors import InputError
 from useralign.store import open_store
-from useralign.study import Studies, results
+from useralign.study import Studies, read_design, results, template
 from useralign.study.material import shipped
 from useralign.study.simulate import Behaviour, Crowd, Taste, Tastes, run
-from useralign.web.simulation_server import serving
+from useralign.web.rehearsal import serving
 
 SEED = 206  # with it four of the first twelve drop out, three of the first eight
 
@@ -51,6 +54,33 @@ def check_a_crowd(store_url: str, people: int, drop_out: float) -> None:
     if source == "link":  # a platform's workers take back the one code that it knows
         codes = {log.code for log in crowd.logs if log.end == "finished"}
         assert len(codes) == report.finished
+
+
+def test_a_crowd_ends_when_no_more_like_them_are_wanted(sqlite_copy: str) -> None:
+    store = open_store(sqlite_copy)
+    field: dict[str, Any] = {"id": "color", "type": "choice", "text": "?"}
+    field |= {"options": ["red", "blue"], "quota": {"red": 1, "blue": 1}}
+    pages = [{"kind": "questionnaire", "fields": [field]}, {"kind": "task"}]
+    codes = {"codes": {"quota-full": "N0"}}
+    design = small_design(participants=4, pages=pages, recruitment=codes)
+    study = Studies(store).add(design)
+    with serving(sqlite_copy) as url:
+        behaviour = Behaviour(drop_out=0.0)
+        report = run(Crowd(url, design, behaviour, participants=4, concurrency=8), store)
+    state = results.status(store, study, time.time())
+    store.close()
+    assert (report.finished, report.troubles) == (2, {})
+    assert state.ends == {"quota-full": report.ended}
+
+
+def test_quotas_keep_their_shares_in_a_simulation(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    quotas = '[[quotas]]\ndomain = "food64d"\nparticipants = 60\n'
+    file.write_text(template() + quotas, encoding="utf-8")
+    before = read_design(file)
+    after = simulated_design(file, 100, "link", 60.0)
+    assert before.quota == [60] * 4 + [120] * 4
+    assert (after.quota, after.wanted, after.data) == ([9] * 4 + [17] * 4, 104, "simulated")
 
 
 def test_sure_people_follow_the_ranking() -> None:

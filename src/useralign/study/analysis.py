@@ -29,43 +29,21 @@ LEVEL = 0.95
 
 
 class Judgement(NamedTuple):
-    """One evaluation of a selection against the baseline.
-
-    Parameters
-    ----------
-    participant, domain, condition, question : str
-    method : str
-        The arm whose selection it is; `random` for the candidate drawn at random.
-    arm : str
-        The arm that the person met.
-    role : {"earlier", "later", "random"}
-    won : bool
-        Whether it was preferred to the baseline.
-    """
+    """One evaluation of a selection against the baseline."""
 
     participant: str
     domain: str
     condition: str
     question: str
-    method: str
-    arm: str
-    role: str
-    won: bool
+    method: str  # the arm whose selection it is; `random` for the candidate drawn at random
+    arm: str  # that the person met
+    role: str  # earlier, later or random
+    won: bool  # whether it was preferred to the baseline
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A win-rate with its interval.
-
-    Parameters
-    ----------
-    domain, condition, method, role : str
-    people, judgements : int
-    rate : float
-        In percent.
-    low, high : float or None
-        The 95% interval in percent; None with fewer than two people.
-    """
+    """A win-rate with its interval, both in percent."""
 
     domain: str
     condition: str
@@ -74,50 +52,31 @@ class Rate:
     people: int
     judgements: int
     rate: float
-    low: float | None
+    low: float | None  # of the 95% interval; None with fewer than two people
     high: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """Two selections that the same people judged.
-
-    Parameters
-    ----------
-    domain, condition, first, second : str
-        What is compared; "later" and "random", say, or two arms.
-    pairs, people : int
-    only_first, only_second : int
-        How many pairs had just one that was preferred to the baseline.
-    difference : float
-        Of the win-rates, in percent.
-    p : float
-        Two-sided.
-    test : {"McNemar, exact", "sign-flip over people"}
-    """
+    """Two selections that the same people judged."""
 
     domain: str
     condition: str
-    first: str
+    first: str  # what is compared; "useralign later" and "useralign random", say
     second: str
     pairs: int
     people: int
-    only_first: int
+    only_first: int  # how many pairs had just one that was preferred to the baseline
     only_second: int
-    difference: float
-    p: float
-    test: str
+    difference: float  # of the win-rates, in percent
+    p: float  # two-sided
+    test: str  # "McNemar, exact" or "sign-flip over people"
 
 
 def excluded(participants: Iterable[Mapping[str, Any]], flags: Collection[str]) -> set[str]:
-    """Return who is left out: everybody with one of these flags.
+    """Return who is left out: everybody with one of these flags (of `flags.FLAGS`).
 
-    Parameters
-    ----------
-    participants : iterable of mapping
-        Rows of the export `participants`.
-    flags : collection of str
-        Of `useralign.study.flags.FLAGS`.
+    `participants` are rows of the export of that name.
     """
     if unknown := sorted(set(flags) - set(FLAGS)):
         raise InputError(f"there is no flag {unknown[0]!r}; there are {', '.join(FLAGS)}")
@@ -127,14 +86,9 @@ def excluded(participants: Iterable[Mapping[str, Any]], flags: Collection[str]) 
 def judgements(
     answers: Iterable[Mapping[str, Any]], without: Collection[str] = ()
 ) -> list[Judgement]:
-    """Return the judgements among answers, of people who finished.
+    """Return the judgements of people who finished, some participants left out.
 
-    Parameters
-    ----------
-    answers : iterable of mapping
-        Rows of the export `answers`.
-    without : collection of str
-        Participants to leave out.
+    `answers` are rows of the export of that name.
     """
     return [
         Judgement(
@@ -155,15 +109,7 @@ def judgements(
 
 
 def win_rates(data: Iterable[Judgement], *, draws: int = DRAWS, seed: int = 0) -> list[Rate]:
-    """Compute every win-rate of the paper's table, with an interval that draws people.
-
-    Parameters
-    ----------
-    data : iterable of Judgement
-    draws : int
-        Of the bootstrap.
-    seed : int
-    """
+    """Compute every win-rate of the paper's table, with an interval that draws people."""
     groups: dict[tuple[str, str, str, str], list[Judgement]] = {}
     for one in data:
         groups.setdefault((one.domain, one.condition, one.method, one.role), []).append(one)
@@ -208,13 +154,7 @@ def paired_tests(data: Iterable[Judgement], *, seed: int = 0) -> list[PairedTest
     """Test, within people, each arm's later selection against Random, the earlier, and other arms.
 
     Arms are compared with each other where people met several. No correction is made for the
-    number of tests.
-
-    Parameters
-    ----------
-    data : iterable of Judgement
-    seed : int
-        Of the sign-flip test.
+    number of tests; `seed` is that of the sign-flip test.
     """
     cells: dict[tuple[str, str], dict[tuple[str, str], dict[tuple[str, str], bool]]] = {}
     for one in data:
@@ -281,16 +221,8 @@ def mixed_model(data: Iterable[Judgement]) -> Any:
 
     The chance to be preferred to the baseline, by method, with domain and condition where there
     are several; every person and every question has an intercept of its own. Fitted by variational
-    Bayes (statsmodels' `BinomialBayesMixedGLM`); effects are log odds against Random.
-
-    Parameters
-    ----------
-    data : iterable of Judgement
-
-    Returns
-    -------
-    pandas.DataFrame
-        For each effect its mean, standard deviation and 95% interval.
+    Bayes (statsmodels' `BinomialBayesMixedGLM`). The table has, for each effect, the mean, standard
+    deviation and 95% interval of its log odds against Random.
     """
     pandas = import_extra("pandas", "A mixed model", "analysis")
     models = import_extra("statsmodels.genmod.bayes_mixed_glm", "A mixed model", "analysis")

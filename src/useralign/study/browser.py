@@ -121,8 +121,9 @@ class Browser:
     Forms are sent as our script sends them (`scripted`), or as plain forms.
     """
 
-    def __init__(self, url: str, scripted: bool) -> None:
+    def __init__(self, url: str, scripted: bool, language: str = "en") -> None:
         parts = urlsplit(url)
+        self._language = language
         self._host, self._port = parts.hostname or "", parts.port or 80
         self._scripted = scripted
         self._cookies: dict[str, str] = {}
@@ -179,7 +180,11 @@ class Browser:
     def _request(self, path: str, fields: Form | None) -> bytes:
         body = b"" if fields is None else urlencode(fields, doseq=True).encode()
         origin = f"{self._host}:{self._port}"
-        lines = [f"{'GET' if fields is None else 'POST'} {path} HTTP/1.1", f"Host: {origin}"]
+        lines = [
+            f"{'GET' if fields is None else 'POST'} {path} HTTP/1.1",
+            f"Host: {origin}",
+            f"Accept-Language: {self._language}",
+        ]
         if fields is not None:
             lines += [
                 "Content-Type: application/x-www-form-urlencoded",

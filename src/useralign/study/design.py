@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import math
 import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from string import Template as StringTemplate
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     BeforeValidator,
@@ -23,6 +24,7 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from useralign import domains
 from useralign.errors import FileFormatError, OptionError, UseralignError
@@ -30,13 +32,10 @@ from useralign.files import parse_json, parse_toml
 from useralign.methods import method_for
 from useralign.store.interactions import FEW
 from useralign.study.flags import FlagRules
-from useralign.study.material import Material, QuestionEntry, material_problems, own, shipped
+from useralign.study.material import Material, QuestionEntry, shipped
 from useralign.study.pages import TASK, Entry, PageEntry, Text, in_language, named_pages
 from useralign.study.recruitment import Recruitment
 from useralign.study.wording import Words, check_words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 _DATA = Path(__file__).parent / "data"
 WITH_PERSONA = "with-persona"
@@ -145,7 +144,7 @@ class DomainEntry(Entry):
     def load_questions(self, folder: Path | None) -> list[Material]:
         """Return the questions; `folder` is where the files of your own are."""
         if self.own:
-            return [own(entry, folder or Path()) for entry in self.own]
+            return [entry.material(folder or Path()) for entry in self.own]
         domain = domains.load(self.name)
         if self.questions == "all":
             return [shipped(question) for question in domain.questions]
@@ -200,9 +199,11 @@ class Design(Entry):
     # Whether a participant meets one arm, or all of them one after the other.
     assignment: Literal["between", "within"] = "between"
     # How many questions a participant gets with each arm they meet.
-    questions_each: Literal["all"] | Annotated[int, Field(ge=1, le=50)] = 1
+    questions_each: Literal["all"] | Annotated[int, Field(ge=1, le=50)] = Field(
+        default=1, validate_default=True
+    )
     # For cells that want another number of participants than the others.
-    quotas: list[Quota] = Field(default_factory=list)
+    quotas: list[Quota] = Field(default_factory=list, validate_default=True)
     seed: int | None = None  # makes assignments, sides and orders reproducible
     # What comes before and after the task; the task alone when not given.
     pages: Annotated[list[PageEntry], BeforeValidator(named_pages)] = Field(default_factory=list)
@@ -210,7 +211,9 @@ class Design(Entry):
     # Texts in place of built-in ones, by their key.
     words: dict[str, Text] = Field(default_factory=dict)
     # The first is the one for browsers of other languages.
-    languages: Annotated[list[str], Field(min_length=1)] = Field(default_factory=lambda: ["en"])
+    languages: Annotated[list[str], Field(min_length=1)] = Field(
+        default_factory=lambda: ["en"], validate_default=True
+    )
     # Whether the evaluation has a comparison whose right answer is stated.
     attention_checks: bool = False
     # How long a participant who does nothing keeps their place.
@@ -255,14 +258,20 @@ class Design(Entry):
             raise ValueError("must not be empty")
         return text
 
+    @field_validator("domains", "questions_each", "quotas", "pages", "languages")
+    @classmethod
+    def _fits_the_rest(cls, value: Any, info: ValidationInfo) -> Any:
+        """Check a part together with those before it, so that one mistake does not hide another."""
+        needed, find_problems = _CHECKS[str(info.field_name)]
+        if all(name in info.data for name in needed):
+            draft = cls.model_construct(**info.data, **{str(info.field_name): value})
+            if problems := list(find_problems(draft, info.context)):
+                raise PydanticCustomError("lines", "{lines}", {"lines": "\n".join(problems)})
+        return value
+
     @model_validator(mode="after")
-    def _whole(self, info: ValidationInfo) -> Design:
+    def _knows_its_folder(self, info: ValidationInfo) -> Design:
         self._folder = (info.context or {}).get("folder")
-        problems = list(self._problems())
-        if info.context is not None:
-            problems += self._file_problems(info.context)
-        if problems:
-            raise ValueError("\n".join(problems))
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -271,45 +280,6 @@ class Design(Entry):
 
     def __hash__(self) -> int:
         return hash(self.slug)
-
-    def _problems(self) -> Iterator[str]:
-        """Yield what is wrong between parts that are right by themselves."""
-        names = [page.id for page in self.pages]
-        for name in sorted({QUERY, COMPARISONS, EVALUATION, DONE} & set(names)):
-            yield f"pages: the id {name!r} is taken by a part of the task; name the page otherwise"
-        if self.pages and [page.kind for page in self.pages].count(TASK) != 1:
-            yield 'pages: needs one page of kind = "task", where the comparisons come'
-        for number, arm in enumerate(self.methods):
-            for entry in self.domains:
-                steps = self.checkpoints(entry.name, arm.name)
-                try:
-                    _check_checkpoints(steps, self.budget(entry.name, arm.name))
-                except ValueError as error:
-                    yield f"methods[{number}]: {error}"
-                if len(steps) != len(entry.checkpoints):
-                    few = f"has {len(steps)} checkpoints, {entry.name} has another number"
-                    yield f"methods[{number}]: {few}"
-        for number, quota in enumerate(self.quotas):
-            if not any(quota.covers(cell) for cell in self.cells):
-                yield f"quotas[{number}]: is about none of the cells"
-
-    def _file_problems(self, context: Mapping[str, Any]) -> list[str]:
-        """List what is wrong with the material and the words."""
-        problems = check_words(self.words, self.wording, self.languages)
-        for number, entry in enumerate(self.domains):
-            evaluated, played = bool(entry.checkpoints), WITH_PERSONA in self.conditions
-            loaded = entry.load_questions(self._folder)
-            for index, material in enumerate(loaded if context["prepared"] else ()):
-                where = f"domains[{number}]" + (f".own[{index}]" if entry.own else "")
-                found = material_problems(material, evaluated=evaluated, personas=played)
-                problems += [f"{where}: {problem}" for problem in found]
-            if isinstance(self.questions_each, int) and len(loaded) < self._questions_needed:
-                problems.append(
-                    f"questions_each: a participant would need {self._questions_needed} different "
-                    f"questions, there are {len(loaded)}; lower it, or say "
-                    'questions_each = "all" to repeat them with every arm'
-                )
-        return problems
 
     @property
     def crossed(self) -> bool:
@@ -448,6 +418,79 @@ class Design(Entry):
         return new
 
 
+# What is wrong between parts that are right by themselves. `context` is that of a file; None where
+# a design comes from the database, and its material and words were checked before.
+Context = Mapping[str, Any] | None
+
+
+def _material_problems(draft: Design, context: Context) -> Iterator[str]:
+    if context is None or not context["prepared"]:
+        return
+    for number, entry in enumerate(draft.domains):
+        for index, material in enumerate(entry.load_questions(context["folder"])):
+            where = f"domains[{number}]" + (f".own[{index}]" if entry.own else "")
+            if WITH_PERSONA in draft.conditions and not material.personas:
+                yield (
+                    f"{where}: {material.id} has no persona, which the condition 'with-persona' "
+                    "needs; leave one of the two out"
+                )
+            if entry.own and entry.checkpoints and material.pool.baseline is None:
+                yield (
+                    f"{where}: {material.id}: has no baseline to compare selections with; give "
+                    "baseline = ..., or checkpoints = [] for a study without evaluation"
+                )
+
+
+def _question_problems(draft: Design, context: Context) -> Iterator[str]:
+    if context is None or draft.crossed:
+        return
+    needed = draft._questions_needed
+    for entry in draft.domains:
+        count = len(entry.load_questions(context["folder"]))
+        if count < needed:
+            yield (
+                f"questions_each: a participant would need {needed} different questions, there are "
+                f'{count}; lower it, or say questions_each = "all" to repeat them with every arm'
+            )
+
+
+def _cell_problems(draft: Design, _: Context) -> Iterator[str]:
+    for number, arm in enumerate(draft.methods):
+        for entry in draft.domains:
+            steps = draft.checkpoints(entry.name, arm.name)
+            try:
+                _check_checkpoints(steps, draft.budget(entry.name, arm.name))
+            except ValueError as error:
+                yield f"methods[{number}]: {error}"
+            if len(steps) != len(entry.checkpoints):
+                few = f"has {len(steps)} checkpoints, {entry.name} has another number"
+                yield f"methods[{number}]: {few}"
+    for number, quota in enumerate(draft.quotas):
+        if not any(quota.covers(cell) for cell in draft.cells):
+            yield f"quotas[{number}]: is about none of the cells"
+
+
+def _page_problems(draft: Design, _: Context) -> Iterator[str]:
+    for name in sorted({QUERY, COMPARISONS, EVALUATION, DONE} & {page.id for page in draft.pages}):
+        yield f"pages: the id {name!r} is taken by a part of the task; name the page otherwise"
+    if draft.pages and [page.kind for page in draft.pages].count(TASK) != 1:
+        yield 'pages: needs one page of kind = "task", where the comparisons come'
+
+
+def _word_problems(draft: Design, context: Context) -> list[str]:
+    return check_words(draft.words, draft.wording, draft.languages) if context else []
+
+
+# By the field that is checked: what must be right before it, and how.
+_CHECKS: dict[str, tuple[tuple[str, ...], Callable[[Design, Context], Iterable[str]]]] = {
+    "domains": (("conditions",), _material_problems),
+    "questions_each": (("methods", "domains", "assignment"), _question_problems),
+    "quotas": (("methods", "conditions", "domains"), _cell_problems),
+    "pages": ((), _page_problems),
+    "languages": (("wording", "words"), _word_problems),
+}
+
+
 def stage_key(name: str, number: int) -> str:
     """Return the name of a stage in a round, from 0: `query`, `query.1`, ..."""
     return f"{name}.{number}" if number else name
@@ -485,10 +528,18 @@ def template() -> str:
 
 
 def paper_template(participants: int) -> str:
-    """Return the same with the paper's wording, without what the paper does not have."""
-    text = template().replace("participants = 960 ", f"participants = {participants} ")
+    """Return the same as close to the paper as can be, without what the paper does not have."""
     words = 'wording = "paper"              # its stage titles and instructions\nwithdraw = false\n'
-    return text.replace("attention_checks = true ", f"{words}attention_checks = false")
+    changes = {
+        "participants = 960 ": f"participants = {participants} ",
+        "attention_checks = true ": f"{words}attention_checks = false",
+        # The paper's algorithm may select a pair that was answered before.
+        '["useralign",': '[{ method = "useralign", options = { reask = true } },',
+    }
+    text = template()
+    for before, after in changes.items():
+        text = text.replace(before, after)
+    return text
 
 
 def own_template(kind: str, question: str, answers: str, participants: int) -> str:
@@ -502,10 +553,10 @@ def own_template(kind: str, question: str, answers: str, participants: int) -> s
     made = ":" in answers and not Path(answers).exists()
     material = f"model = {json.dumps(answers)}   # makes the answers: `useralign study prepare`"
     if not made:
-        material = (
-            f"pool = {json.dumps(answers)}\n"
-            'baseline = "A usual answer, to compare selections with."   # or the id of an answer'
-        )
+        usual = '"A usual answer, to compare selections with."   # or the id of an answer'
+        if pictures:
+            usual = '"usual.png"         # a picture beside this file, or the id of one in the pool'
+        material = f"pool = {json.dumps(answers)}\nbaseline = {usual}"
     return StringTemplate(text).substitute(
         slug="my-study",
         participants=participants,
@@ -542,7 +593,7 @@ def parse_design(
     """
     help_ = "`useralign study init` shows every key"
     context = {"folder": folder or Path(), "prepared": prepared}
-    return parse_toml(Design, text, where, help_=help_, context=context, shown=_as_written(text))
+    return parse_toml(Design, text, where, help_=help_, context=context, spell=_as_written(text))
 
 
 def _as_written(text: str) -> Callable[[str], str]:

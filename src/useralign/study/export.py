@@ -55,13 +55,8 @@ FORMATS = {
     "parquet": "application/vnd.apache.parquet",
 }
 BASELINE = "baseline"
-SHARED = (
-    "answers",
-    "participants",
-    "pages",
-    "fields",
-    "candidates",
-)  # the datasets of an export, unless others are named
+# The datasets of an export, unless others are named.
+SHARED = ("answers", "participants", "pages", "fields", "candidates")
 _INSTRUCTED, _FORBIDDEN = "instructed", "forbidden"  # the two options of an attention check
 _ROLES = (EARLIER, LATER, RANDOM)
 _ASSIGNED = ("domain", "question", "method", "condition", "persona")
@@ -323,13 +318,15 @@ def _fields(records: StudyRecords, store: Store, study: Study) -> Iterator[Recor
 
 def _candidates(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
     del records
-    language = study.design.languages[0]
+    language, *others = study.design.languages
     for domain, questions in study.questions.items():
         for name, question in questions.items():
             pool = store.pools.of_session(question.pool_id)
             named = [(one.label, one) for one in pool]
             named += [] if pool.baseline is None else [(BASELINE, pool.baseline)]
             for label, one in named:
+                known = {name: one.meta.get(f"text_{name}") for name in others}
+                texts = {name: text for name, text in known.items() if text}
                 yield {
                     "domain": domain,
                     "question": name,
@@ -337,6 +334,7 @@ def _candidates(records: StudyRecords, store: Store, study: Study) -> Iterator[R
                     "candidate": label,
                     "text": one.meta.get(f"text_{language}", one.text) or None,
                     "media": one.meta.get("media"),
+                    "translations": json.dumps(texts, ensure_ascii=False) if texts else None,
                 }
 
 
@@ -447,15 +445,7 @@ class _Sink(io.RawIOBase):
 
 
 def read_rows(path: Path, dataset: str) -> Iterator[Record]:
-    """Read an export back, as the rows that were written.
-
-    Parameters
-    ----------
-    path : Path
-        A .csv, .jsonl or .parquet file.
-    dataset : str
-        One of `COLUMNS`.
-    """
+    """Read an export back, as the rows that were written; `path` says which format it is."""
     columns = COLUMNS[dataset]
     if path.suffix == ".jsonl":
         with path.open(encoding="utf-8") as lines:

@@ -37,7 +37,6 @@ from useralign.store.studies import (
 )
 from useralign.study.assignment import choose_cell, choose_within
 from useralign.study.design import COMPARISONS, DONE, EVALUATION, QUERY, split_stage, stage_key
-from useralign.study.flags import LEFT
 from useralign.study.pages import (
     COMPLETED,
     FAILED_CHECK,
@@ -126,11 +125,7 @@ class ElsewhereError(ConflictError):
     """A worker's part belongs to another browser than the one that names the worker."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "Somebody with your id has begun this study already, in another browser or on another "
-            "device. If that was you, go back to it: nothing is lost. If you cannot, or if it was "
-            "not you, please write to the address below."
-        )
+        super().__init__("somebody with this id has begun this study in another browser")
 
 
 class _BegunError(Exception):
@@ -400,15 +395,19 @@ class ParticipantFlow:
                 records.delete_answers(who.id)
             records.end(who.id, outcome, self._clock())
 
-    def note_left(self, slug: str, token: str, stage: str, times: int) -> None:
-        """Write that somebody looked elsewhere on a screen of the task, so many times in all."""
+    def note(self, slug: str, token: str, stage: str, step: int, client: Mapping[str, str]) -> None:
+        """Write what the script of a screen of the task measured, once for each screen."""
         with studies.writing(self._store, slug) as records:
-            who = _holder(records, token)
-            count = sum(
-                answer.page == stage and answer.field == LEFT
-                for answer in records.page_answers(who.id)
-            )
-            records.add_page_answers(who.id, stage, count, {LEFT: str(times)}, self._clock())
+            who = records.locked_participant(_holder(records, token).id)
+            if who is None:
+                return
+            noted = {
+                one.field
+                for one in records.page_answers(who.id)
+                if (one.page, one.attempt) == (stage, step)
+            }
+            new = {field: value for field, value in client.items() if field not in noted}
+            records.add_page_answers(who.id, stage, step, new, self._clock())
 
     def _rng_of(self, records: StudyRecords, study: Study, who: str, *about: object) -> Random:
         """Return the generator for a draw: of the design's seed and the participant's number."""

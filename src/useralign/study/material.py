@@ -7,7 +7,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from useralign.errors import FileFormatError, UseralignError
 from useralign.pool import Candidate, Pool
@@ -44,15 +51,16 @@ class QuestionEntry(Entry):
     # Its name in the data; `q1`, `q2`, ... when not given.
     id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$")]
     text: Text  # what participants read
+    model: str = ""  # who makes the pool, beforehand: `useralign study prepare`
     # The answers: a file or folder as `useralign pool import` reads them, beside the study file.
     pool: str = ""
     # What selections are compared with: the id of an answer in the pool, which is then not among
     # the candidates; a picture's file; or a text. A saved pool may have its own.
     baseline: Text = ""
     personas: dict[str, Persona] = Field(default_factory=dict)
-    model: str = ""  # who makes the pool, beforehand: `useralign study prepare`
     size: Annotated[int, Field(ge=2, le=200)] | None = None  # how many answers the model makes
     images: bool = False  # whether the model makes pictures
+    _material: tuple[Path, Material] | None = PrivateAttr(None)  # read once
 
     @field_validator("pool")
     @classmethod
@@ -63,6 +71,42 @@ class QuestionEntry(Entry):
         if folder is not None and name and not (Path(folder) / name).exists():
             raise ValueError(f"there is no file or folder {name!r} beside the study file")
         return name
+
+    @model_validator(mode="after")
+    def _is_usable(self, info: ValidationInfo) -> QuestionEntry:
+        if info.context is None or not info.context["prepared"]:
+            return self
+        material = self.material(info.context["folder"])
+        try:
+            labels = {answer.label for answer in material.answers} | {"baseline"}
+        except UseralignError as error:
+            raise ValueError(str(error)) from None
+        if len(material.pool) < 2:
+            raise ValueError(f"its pool has {len(material.pool)} answer; expected at least two")
+        if any(candidate.label == "baseline" for candidate in material.pool):
+            raise ValueError(
+                "an answer has the id 'baseline', as exports call what it is compared with; give "
+                'it another, or make it that: baseline = "baseline"'
+            )
+        baseline, pictures = material.pool.baseline, material.pool[0].is_picture
+        if baseline is not None and baseline.is_picture != pictures:
+            kinds = ("pictures", "a text") if pictures else ("texts", "a picture")
+            raise ValueError(
+                f"its answers are {kinds[0]} and its baseline is {kinds[1]}, so that everybody "
+                "would see which is which"
+            )
+        for name, ranking in material.rankings.items():
+            if strangers := [label for label in ranking if label not in labels]:
+                raise ValueError(f"{name} ranks {strangers[0]!r}, which is no answer")
+        return self
+
+    def material(self, folder: Path) -> Material:
+        """Return the question as a study shows it, its files being in a folder."""
+        if self._material is None or self._material[0] != folder:
+            personas = {name: persona.text for name, persona in self.personas.items()}
+            ranks = {name: tuple(persona.ranking) for name, persona in self.personas.items()}
+            self._material = folder, Material(self.id, self.text, personas, ranks, (self, folder))
+        return self._material[1]
 
     def file(self, folder: Path) -> Path:
         """Return where the answers are, or will be once they are prepared."""
@@ -103,21 +147,14 @@ def shipped(question: Question) -> Material:
     return Material(question.id, question.text, personas, rankings, question)
 
 
-def own(entry: QuestionEntry, folder: Path) -> Material:
-    """Return a question of a study file, whose pool is read when it is needed."""
-    personas = {name: persona.text for name, persona in entry.personas.items()}
-    rankings = {name: tuple(persona.ranking) for name, persona in entry.personas.items()}
-    return Material(entry.id, entry.text, personas, rankings, (entry, folder))
-
-
 def read_material(entry: QuestionEntry, folder: Path) -> Pool:
     """Read the pool of a question of your own, with its baseline."""
     path = entry.file(folder)
     if not path.exists():
-        raise FileFormatError(
-            f"{entry.id}: has no pool yet; give pool = ..., or model = ... and run "
-            "`useralign study prepare FILE`"
-        )
+        mend = "give pool = ..., or model = ... for one that makes it"
+        if entry.model:
+            mend = f"`useralign study prepare FILE` lets {entry.model} make it"
+        raise FileFormatError(f"{entry.id}: has no pool yet; {mend}")
     pool = read_pool(path, in_language(entry.text, ""))
     return _with_baseline(pool, entry.baseline, folder) if entry.baseline else pool
 
@@ -169,36 +206,3 @@ def estimate_cost(entry: QuestionEntry) -> tuple[int, float | None]:
     asked = _REQUEST_TOKENS + len(in_language(entry.text, "")) // 4
     replied = 0 if entry.images and price.image else _PICTURE_TOKENS if entry.images else _ANSWER
     return count, (count + 1) * price.of(asked, replied, int(entry.images))
-
-
-def material_problems(material: Material, *, evaluated: bool, personas: bool) -> list[str]:
-    """List what keeps a question from being shown.
-
-    `evaluated` is whether selections are compared with a baseline, `personas` whether people play
-    one.
-    """
-    problems = []
-    if personas and not material.personas:
-        problems.append(
-            f"{material.id} has no persona, which the condition 'with-persona' needs; leave one "
-            "of the two out"
-        )
-    if not isinstance(material.source, tuple):
-        return problems
-    try:
-        pool = material.pool
-    except UseralignError as error:
-        return [*problems, str(error)]
-    if len(pool) < 2:
-        problems.append(f"{material.id}: its pool has {len(pool)} answer; expected at least two")
-    if evaluated and pool.baseline is None:
-        problems.append(
-            f"{material.id}: has no baseline to compare selections with; give baseline = ..., or "
-            "checkpoints = [] for a study without evaluation"
-        )
-    for name, ranking in material.rankings.items():
-        known = {candidate.label for candidate in pool} | {"baseline"}
-        known |= {pool.baseline.label} if pool.baseline else set()
-        if strangers := [label for label in ranking if label not in known]:
-            problems.append(f"{material.id}: {name} ranks {strangers[0]!r}, which is no answer")
-    return problems

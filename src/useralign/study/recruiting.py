@@ -21,6 +21,7 @@ from useralign.extras import import_extra
 from useralign.store import pseudonym
 from useralign.study.pages import COMPLETED
 from useralign.study.recruitment import LINK, LONGEST, MTURK, MTURK_HOSTS, PROLIFIC
+from useralign.study.wording import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -134,13 +135,10 @@ def _from_link(study: Study, query: Mapping[str, str]) -> Arrival:
         return Arrival(LINK, text, {"invitation": text}, proven=True)
     if recruitment.platforms:
         names = {PROLIFIC: "Prolific", MTURK: "Mechanical Turk"}
-        where = " or ".join(names[platform] for platform in recruitment.platforms)
-        raise InputError(
-            f"Participants of this study come from {where}, and this link alone does not open it. "
-            f"Open the study on {where}, so that you are paid."
-        )
+        where = " / ".join(names[platform] for platform in recruitment.platforms)
+        raise RefusedError("refused_platform", where=where)
     if not recruitment.link:
-        raise InputError("this study is by invitation: open the link that you got")
+        raise RefusedError("refused_invitation")
     return Arrival(LINK)
 
 

@@ -19,11 +19,13 @@ from useralign.lab.tables import Table
 from useralign.store import studies
 from useralign.store.studies import ATTENTION, EARLIER, LATER, RANDOM, CellCounts
 from useralign.study.design import WITH_PERSONA, StudyCell
+from useralign.study.pages import COMPLETED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from useralign.store import Store
+    from useralign.store.studies import MatchupCount
     from useralign.study.analysis import PairedTest, Rate
     from useralign.study.design import Design
     from useralign.study.studies import Study
@@ -46,6 +48,11 @@ class CellStatus:
     attentive: int  # how many attention checks those who finished passed
     inattentive: int  # and failed
 
+    @property
+    def people(self) -> int:
+        """How many have begun."""
+        return self.finished + self.active + self.dropped
+
 
 @dataclass(frozen=True, slots=True)
 class Status:
@@ -63,6 +70,8 @@ class Status:
     judged: int  # of how many choices that is
     # How many finished participants had the same candidate in two of the three roles.
     coinciding: int
+    # How the parts of those ended who did not complete: screened out, say, and how many just left.
+    ends: dict[str, int]
 
     def total(self, name: str) -> int:
         """Return a count over all cells."""
@@ -82,6 +91,7 @@ class Status:
             "left_chosen": self.left_share,
             "selection_left": self.selection_left,
             "coinciding": self.coinciding,
+            "ends": self.ends,
             "cells": [
                 {**cell.cell._asdict(), **{name: getattr(cell, name) for name in names}}
                 for cell in self.cells
@@ -94,12 +104,14 @@ def status(store: Store, study: Study, now: float) -> Status:
     design = study.design
     with studies.reading(store, study.slug) as records:
         counts = records.count_cells(now, design.window)
-        wins = records.count_wins()
+        matchups = records.count_matchups()
         times = list(records.stage_times().values())
-        chosen_left, side_left, matchups = records.count_sides()
         coinciding = records.count_coinciding()
+        ends = records.count_outcomes()
     cells, quota = [], design.quota
-    attention = _added((cell, pair) for (cell, _, role), pair in wins.items() if role == ATTENTION)
+    attention = _added((one.cell, one) for one in matchups if one.role == ATTENTION)
+    shown = [one for one in matchups if one.role != ATTENTION]
+    judged = sum(one.total for one in shown)
     for number, cell in enumerate(design.cells):
         count = counts.get(number, CellCounts())
         passed, checks = attention.get(number, (0, 0))
@@ -112,11 +124,19 @@ def status(store: Store, study: Study, now: float) -> Status:
         design.data,
         cells,
         _median_seconds(times),
-        left_share=chosen_left / matchups if matchups else None,
-        selection_left=side_left / matchups if matchups else None,
-        judged=matchups,
+        left_share=_share(shown, judged, "chosen"),
+        selection_left=_share(shown, judged, "side"),
+        judged=judged,
         coinciding=coinciding,
+        ends=_ends(ends, sum(cell.dropped for cell in cells)),
     )
+
+
+def _ends(outcomes: Mapping[str, int], dropped: int) -> dict[str, int]:
+    """Return how those ended who dropped out; who said nothing has left."""
+    said = {name: count for name, count in outcomes.items() if name != COMPLETED}
+    silent = dropped - sum(said.values())
+    return said | ({"left": silent} if silent else {})
 
 
 def _median_seconds(times: list[dict[str, float]]) -> dict[str, float]:
@@ -131,12 +151,18 @@ def _median_seconds(times: list[dict[str, float]]) -> dict[str, float]:
     return {stage: median(seconds) for stage, seconds in (spans | whole).items()}
 
 
-def _added(pairs: Iterable[tuple[T, tuple[int, int]]]) -> dict[T, tuple[int, int]]:
+def _share(matchups: Iterable[MatchupCount], whole: int, name: str) -> float | None:
+    """Return in which share of matchups something is on the left."""
+    left = sum(one.total for one in matchups if getattr(one, name) == "left")
+    return left / whole if whole else None
+
+
+def _added(pairs: Iterable[tuple[T, MatchupCount]]) -> dict[T, tuple[int, int]]:
     """Add up wins and evaluations by key."""
     totals: dict[T, tuple[int, int]] = {}
-    for key, (wins, count) in pairs:
-        before = totals.get(key, (0, 0))
-        totals[key] = (before[0] + wins, before[1] + count)
+    for key, one in pairs:
+        wins, count = totals.get(key, (0, 0))
+        totals[key] = (wins + one.wins, count + one.total)
     return totals
 
 
@@ -184,7 +210,7 @@ class Outcome:
 def outcomes(store: Store, study: Study) -> list[Outcome]:
     """Compute all numbers of the table, method by method, Random first."""
     with studies.reading(store, study.slug) as records:
-        counts = records.count_wins()
+        matchups = records.count_matchups()
     design = study.design
     published = {
         (row.method, row.domain, row.persona, row.t): row.win for row in paper.load().human_study
@@ -193,11 +219,10 @@ def outcomes(store: Store, study: Study) -> list[Outcome]:
         design.sequence(number, len(study.questions[cell.domain]))
         for number, cell in enumerate(design.cells)
     ]
-    totals = _added(((met[cell][k], role), pair) for (cell, k, role), pair in counts.items())
+    judged = [(met[one.cell][one.round], one) for one in matchups]
+    totals = _added(((cell, one.role), one) for cell, one in judged)
     pooled = _added(
-        (cell._replace(method="random"), pair)
-        for (cell, role), pair in totals.items()
-        if role == RANDOM
+        (cell._replace(method="random"), one) for cell, one in judged if one.role == RANDOM
     )
     result = []
     for method in methods_of(design):
@@ -219,22 +244,37 @@ def methods_of(design: Design) -> list[str]:
     return ["random", *in_paper, *(name for name in design.arm_names if name not in _ORDER)]
 
 
+def headings(design: Design) -> list[str]:
+    """Return what each column of the table is about: a step, or a role where arms differ in it."""
+    names = []
+    for domain, _, position, role in _columns(design):
+        steps = {design.checkpoints(domain, arm)[position] for arm in design.arm_names}
+        names.append(f"t={steps.pop()}" if len(steps) == 1 else role)
+    return names
+
+
+def label(design: Design, method: str) -> str:
+    """Return what a row of the table is called, with the steps of an arm that has its own."""
+    steps = design.arm(method).checkpoints if method in design.arm_names else None
+    name = LABELS.get(method, method)
+    return f"{name}, t={' and '.join(map(str, steps))}" if steps else name
+
+
 def table(design: Design, numbers: list[Outcome]) -> Table:
     """Lay the numbers out as the paper does, each method's row with the paper's below it."""
     columns = tuple(
-        f"{domain} {condition} t={design.domain(domain).checkpoints[position]}"
-        for domain, condition, position, _ in _columns(design)
+        f"{domain} {condition} {heading}"
+        for (domain, condition, *_), heading in zip(_columns(design), headings(design), strict=True)
     )
     rows: list[tuple[Any, ...]] = []
     for method in methods_of(design):
         row = [outcome for outcome in numbers if outcome.method == method]
-        label = LABELS.get(method, method)
-        rows.append((label, *map(str, row)))
+        rows.append((label(design, method), *map(str, row)))
         if any(outcome.paper for outcome in row):
-            rows.append((f"{label}, paper", *(outcome.paper for outcome in row)))
+            rows.append((f"{LABELS.get(method, method)}, paper", *(one.paper for one in row)))
     return Table(
         "study",
-        "Win-rate against the zero-temperature baseline, in percent (standard error)",
+        "Win-rate against the baseline, in percent (standard error)",
         ("Method", *columns),
         rows,
         note=_note(numbers),

@@ -16,15 +16,17 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
+
+import numpy as np
 
 from useralign.errors import InputError, OptionError
 from useralign.store import digest, media, studies
 from useralign.study.browser import Browser, LostError, Page, Reply, read_page
 from useralign.study.design import COMPARISONS, EVALUATION, split_stage, stage_key
 from useralign.study.flow import CLIENT, SIDES, spaced
-from useralign.study.pages import COMPLETED, OUTCOMES, RETURNED, WITHDRAWN
+from useralign.study.pages import COMPLETED, OUTCOMES, QUOTA_FULL, RETURNED, WITHDRAWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -44,6 +46,7 @@ _INSTRUCTIONS = ("choosethis", "wählensiediese")
 _TRIES = 60
 _PAUSE = 1.0  # seconds before someone tries again who found all places taken; doubled each time
 _LONGEST_PAUSE = 8.0
+_TURNED_AWAY = 50  # people in a row for whom there are enough like them, before no more come
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,31 +199,21 @@ class Log:
 
 
 class Visit:
-    """The visit of one person.
+    """The visit of one person of a crowd."""
 
-    The seconds of every answer request are added to `times`; `screens` is how many there are at
-    least, among which who drops out leaves.
-    """
-
-    def __init__(
-        self,
-        url: str,
-        design: Design,
-        *,
-        source: str,
-        tastes: Tastes,
-        behaviour: Behaviour,
-        rng: Random,
-        times: list[float],
-        screens: int,
-    ) -> None:
-        self._url, self._slug, self._design = url, design.slug, design
-        self._tastes, self._behaviour, self._rng, self._times = tastes, behaviour, rng, times
-        self._scripted = rng.random() >= behaviour.plain
-        self._browser = Browser(url, self._scripted)
-        self._query = _arrival_query(source)
-        self._leaves_after = rng.randrange(screens) if rng.random() < behaviour.drop_out else None
+    def __init__(self, crowd: Crowd, rng: Random) -> None:
+        self._crowd, self._design, self._behaviour = crowd, crowd.design, crowd.behaviour
+        self._rng = rng
+        self._scripted = rng.random() >= self._behaviour.plain
+        leaves = rng.random() < self._behaviour.drop_out
+        self._leaves_after = rng.randrange(crowd.screens) if leaves else None
+        languages = self._design.languages
+        self._language = rng.choice(languages) if len(languages) > 1 else languages[0]
+        self._browser = self._new_browser()
         self.log = Log()
+
+    def _new_browser(self) -> Browser:
+        return Browser(self._crowd.url, self._scripted, self._language)
 
     async def run(self) -> Log:
         """Take part to the end, or drop out on the way."""
@@ -235,13 +228,14 @@ class Visit:
         return self.log
 
     async def _enter(self) -> Page | None:
-        first = f"/study/{self._slug}{self._query}"
+        address = f"/study/{self._design.slug}"
+        first = address + _arrival_query(self._crowd.source)
         landing = read_page((await self._persist(first, None)).text)
         if not landing.has_form:
             self.log.end = "full"
             return None
         fields = landing.fields | landing.boxes
-        reply = await self._persist(f"/study/{self._slug}", fields)
+        reply = await self._persist(address, fields)
         if reply.status == 503:
             self.log.end = "full"
             return None
@@ -264,11 +258,11 @@ class Visit:
             query = page.words.get("query-text")
             if query is not None and query not in tastes:
                 persona = page.words.get("persona-name")
-                tastes[query] = self._tastes.draw(query, persona, self._rng)
+                tastes[query] = self._crowd.tastes.draw(query, persona, self._rng)
             page = await self._do(page, tastes.get(query or ""))
             seen += 1
         self.log.code, self.log.end = page.words.get("code", "").strip(), page.words["outcome"]
-        if self.log.code or self.log.end == COMPLETED:  # platforms have codes of their own
+        if self.log.end == COMPLETED:
             self.log.end = "finished"
 
     async def _leave(self) -> None:
@@ -305,7 +299,7 @@ class Visit:
             fields["milliseconds"] = str(self._rng.randrange(500, 20_000))
         begun = time.perf_counter()
         reply = await self._submit(fields)
-        self._times.append(time.perf_counter() - begun)
+        self._crowd.times.append(time.perf_counter() - begun)
         if answered is not None and reply.status in (200, 303):
             self.log.answers[page.fields["stage"], int(page.fields["step"])] = answered
         if reply.status == 303:
@@ -342,7 +336,7 @@ class Visit:
         """Send a form; the impatient send it twice."""
         if self._rng.random() >= self._behaviour.double:
             return await self._persist(self.log.path, fields)
-        other = Browser(self._url, self._scripted)
+        other = self._new_browser()
         try:
             both = (self._persist(self.log.path, fields), other.send(self.log.path, fields))
             reply, twin = await asyncio.gather(*both)
@@ -411,13 +405,9 @@ class CrowdReport:
     different: int | None = None
     extra: int | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 class Crowd:
-    """Simulated people who come to a study until enough have finished.
+    """Simulated people who come to a study until enough have finished, or no more can.
 
     `participants` is how many are to finish, `concurrency` how many are there at once, and `seed`
     for what they like and do. `progress` is called with how many have finished. `material` is the
@@ -443,18 +433,18 @@ class Crowd:
                 f"{design.slug!r} takes workers of {platforms} alone, who do not come by a plain "
                 "link; give the platform as the source"
             )
-        self.design = design
-        self._url, self._behaviour = url, behaviour
-        self._participants, self._concurrency, self._source = participants, concurrency, source
+        self.url, self.design, self.behaviour, self.source = url, design, behaviour, source
+        self._participants, self._concurrency = participants, concurrency
         self._rng = Random(seed)  # noqa: S311 - a simulation
         material = material or design.load_questions()
-        self._screens = _fewest_screens(design, {name: len(m) for name, m in material.items()})
+        # How many there are at least, among which who drops out leaves.
+        self.screens = _fewest_screens(design, {name: len(m) for name, m in material.items()})
         questions = [one for entries in material.values() for one in entries]
-        self._tastes = Tastes(questions, behaviour)
+        self.tastes = Tastes(questions, behaviour)
         self._progress = progress or (lambda _: None)
-        self._times: list[float] = []
+        self.times: list[float] = []  # the seconds of every answer request
         self.logs: list[Log] = []
-        self.finished = 0
+        self.finished = self._turned_away = 0
 
     async def run(self) -> CrowdReport:
         """Run all visits, and return what was measured."""
@@ -472,28 +462,21 @@ class Crowd:
             ended=sum(ends[outcome] for outcome in OUTCOMES),
             answers=sum(len(log.answers) for log in self.logs),
             seconds=round(time.perf_counter() - begun, 2),
-            latency=_percentiles(self._times),
+            latency=_percentiles(self.times),
             troubles=dict(Counter(line for log in self.logs for line in log.trouble)),
         )
 
     async def _come_and_go(self) -> None:
         await asyncio.sleep(self._rng.uniform(0.0, 0.01 * self._concurrency))
         pause = _PAUSE
-        while self.finished < self._participants:
-            visit = Visit(
-                self._url,
-                self.design,
-                source=self._source,
-                tastes=self._tastes,
-                behaviour=self._behaviour,
-                rng=Random(self._rng.getrandbits(64)),  # noqa: S311 - a simulation
-                times=self._times,
-                screens=self._screens,
-            )
-            log = await visit.run()
+        while self.finished < self._participants and self._turned_away < _TURNED_AWAY:
+            rng = Random(self._rng.getrandbits(64))  # noqa: S311 - a simulation
+            log = await Visit(self, rng).run()
             self.logs.append(log)
-            if log.end == "finished":
-                self.finished += 1
+            if log.end == QUOTA_FULL:
+                self._turned_away += 1
+            elif log.end == "finished":
+                self.finished, self._turned_away = self.finished + 1, 0
                 self._progress(self.finished)
             elif log.end == "full":
                 await asyncio.sleep(self._rng.uniform(0.5, 1.5) * pause)
@@ -570,7 +553,6 @@ def _percentiles(times: list[float]) -> dict[str, float]:
     """Return the median and the tail of some seconds, in milliseconds."""
     if not times:
         return {}
-    ordered = sorted(times)
-    marks = {"p50": 0.50, "p95": 0.95, "p99": 0.99, "max": 1.0}
-    last = len(ordered) - 1
-    return {name: round(1000 * ordered[round(share * last)], 1) for name, share in marks.items()}
+    marks = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
+    values = 1000 * np.percentile(times, list(marks.values()))
+    return dict(zip(marks, values.round(1).tolist(), strict=True))

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from useralign.errors import InputError
 from useralign.study.pages import in_language
 
 if TYPE_CHECKING:
@@ -52,12 +53,22 @@ class Words:
         return text
 
 
+class RefusedError(InputError):
+    """Somebody cannot take part; `key` is the text that says why, for their own language."""
+
+    def __init__(self, key: str, **values: str) -> None:
+        super().__init__(Words(PLAIN, {}, ENGLISH)(key, **values))
+        self.key, self.values = key, values
+
+
 def check_words(own: Mapping[str, Any], wording: str, languages: Sequence[str]) -> list[str]:
     """List what is wrong with a study's own texts: unknown keys, languages without a text."""
-    problems = []
     keys = list_keys()
-    if unknown := [key for key in own if key not in keys]:
-        problems.append(f"words.{unknown[0]}: is no text of a page; there are {', '.join(keys)}")
+    problems = [
+        f"words.{key}: is no text of a page; `useralign study words` prints them all"
+        for key in own
+        if key not in keys
+    ]
     tables = _built_in()
     for language in languages:
         texts = tables[PLAIN].get(language, {}) | tables[wording].get(language, {})
