@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import os
+import select
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -37,8 +39,8 @@ def _binaries(folder: Path) -> Path:
     assert spec.origin is not None
     package = Path(spec.origin).parent
     for part in (package / "pginstall", package.with_name(package.name + ".libs")):
-        place = folder / part.relative_to(package.parent)
-        shutil.copytree(part, place, symlinks=True)
+        target = folder / part.relative_to(package.parent)
+        shutil.copytree(part, target, symlinks=True)
     return folder / package.name / "pginstall" / "bin"
 
 
@@ -66,22 +68,64 @@ def _exists(user: str) -> bool:
     return True
 
 
-class Server:
-    """A running server, which lends databases and clears them when they come back.
+class PostgresServer:
+    """A server, which lends databases and clears them when they come back.
 
     A new database is hundreds of files, slow to make and slower to delete; a few, used again and
     again, do for a whole run.
 
     Parameters
     ----------
+    folder : Path
+        Its data are in `data` there, and its socket.
+    binaries : Path
+        Where `pg_ctl` is.
+    options : str
+        Of the server.
+
+    Attributes
+    ----------
     stem : str
         Takes the name of a database and gives its address: `stem.format(name)`.
     """
 
-    def __init__(self, stem: str) -> None:
-        self.stem = stem
+    def __init__(self, folder: Path, binaries: Path, options: str) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self.stem = f"postgresql+psycopg://useralign@/{{}}?host={folder}"
+        self._control = [str(binaries / "pg_ctl"), "-D", str(self.data)]
+        self._options = f"-c listen_addresses='' -k {folder} -c max_connections=200 {options}"
         self._names = (f"test{number}" for number in itertools.count())
         self._free: list[str] = []
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        log = ["-l", str(self.folder / "server.log"), "-w"]
+        _run(self.folder, [*self._control, *log, "-o", self._options, "start"])
+
+    def stop(self) -> None:
+        """Stop it at once."""
+        _run(self.folder, [*self._control, "-m", "immediate", "stop"])
+
+    def kill(self) -> None:
+        """End it as a power cut would, with all its processes: no warning, no clean-up."""
+        lock = self.data / "postmaster.pid"
+        first = int(lock.read_text().split()[0])
+        with suppress(ProcessLookupError):
+            os.kill(first, signal.SIGSTOP)  # so that it starts no more of them
+        children = Path(f"/proc/{first}/task/{first}/children")
+        others = children.read_text().split() if children.exists() else []
+        handles = []
+        for process in (*map(int, others), first):
+            with suppress(ProcessLookupError):
+                handles.append(os.pidfd_open(process))
+                signal.pidfd_send_signal(handles[-1], signal.SIGKILL)
+        for handle in handles:
+            select.select([handle], [], [])  # until it has ended
+            os.close(handle)
+        # Where nobody collects dead processes their numbers stay taken, and so would the locks.
+        lock.unlink(missing_ok=True)
+        (self.folder / ".s.PGSQL.5432.lock").unlink(missing_ok=True)
 
     def blank(self) -> str:
         """Create a database with nothing in it, not even tables, and return its address."""
@@ -107,15 +151,15 @@ class Server:
         return name
 
     def _clear(self, name: str) -> bool:
-        """Empty all tables; tell whether the database is as good as new."""
+        """Empty all tables; return whether the database is as good as new."""
         end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
         others = "WHERE datname = %s AND pid <> pg_backend_pid()"
         with self._connected(name) as connection:
             connection.execute(end + others, [name])
             version = connection.execute("SELECT version_num FROM alembic_version").fetchall()
             connection.execute("SET session_replication_role = replica")  # in any order
-            for table in metadata.tables:
-                connection.execute(SQL("DELETE FROM {}").format(Identifier(table)))
+            deletes = [SQL("DELETE FROM {}").format(Identifier(name)) for name in metadata.tables]
+            connection.execute(SQL("; ").join(deletes))
         return version == [(NEWEST,)]
 
     def _connected(self, name: str) -> psycopg.Connection[tuple[object, ...]]:
@@ -124,21 +168,19 @@ class Server:
 
 
 @contextmanager
-def postgres() -> Iterator[Server]:
-    """Run a server in a folder of its own, on a Unix socket there."""
-    folder = Path(tempfile.mkdtemp(prefix="ua-pg-", dir="/tmp"))  # a socket's path must be short
-    data = folder / "data"
+def postgres(options: str = HASTE, place: Path = Path("/tmp")) -> Iterator[PostgresServer]:  # noqa: S108
+    """Run a server in a folder of its own at a place, on a Unix socket there."""
+    folder = Path(tempfile.mkdtemp(prefix="ua-pg-", dir=place))  # a socket's path must be short
     folder.chmod(0o755)
-    bin_ = _binaries(folder)
+    binaries = _binaries(folder)
+    server = PostgresServer(folder, binaries, options)
     how = ["-U", "useralign", "-A", "trust", "-E", "UTF8", "--no-sync"]
     try:
-        _run(folder, [str(bin_ / "initdb"), "-D", str(data), *how])
-        options = f"-c listen_addresses='' -k {folder} -c max_connections=200 {HASTE}"
-        start = [str(bin_ / "pg_ctl"), "-D", str(data), "-l", str(folder / "server.log"), "-w"]
-        _run(folder, [*start, "-o", options, "start"])
+        _run(folder, [str(binaries / "initdb"), "-D", str(server.data), *how])
+        server.start()
         try:
-            yield Server(f"postgresql+psycopg://useralign@/{{}}?host={folder}")
+            yield server
         finally:
-            _run(folder, [str(bin_ / "pg_ctl"), "-D", str(data), "-m", "immediate", "stop"])
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

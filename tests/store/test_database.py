@@ -12,10 +12,12 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import insert, select, text
 
-from tests.databases import Server
+from tests.databases import PostgresServer
+from tests.store import first_schema
 from useralign.errors import OptionError, StoreError
 from useralign.store import Store, open_store
-from useralign.store.database import default_url
+from useralign.store.database import Database, default_url, sqlite_url
+from useralign.store.migrate import NEWEST, version
 from useralign.store.schema import metadata, persons
 
 ROW = {"id": "a", "created": 0.0, "seen": 0.0, "remember": False, "share": False}
@@ -44,9 +46,22 @@ def test_the_default_is_a_file_of_our_own(tmp_path: Path, monkeypatch: pytest.Mo
     assert (tmp_path / "kept" / "useralign.db").exists()
 
 
-def test_the_migrations_lead_to_the_schema(store: Store) -> None:
-    with store.reading() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+def test_a_new_database_has_the_schema_that_migrations_lead_to(
+    tmp_path: Path, postgres_server: PostgresServer
+) -> None:
+    for new, old in (
+        (sqlite_url(tmp_path / "new.db"), sqlite_url(tmp_path / "old.db")),
+        (postgres_server.blank(), postgres_server.blank()),
+    ):
+        earlier = Database(old)
+        first_schema.create(earlier)
+        earlier.close()
+        for url in (new, old):
+            store = open_store(url)
+            with store.reading() as connection:
+                assert version(connection) == NEWEST
+                assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+            store.close()
 
 
 def test_opening_again_changes_nothing(store_url: str) -> None:
@@ -57,7 +72,7 @@ def test_opening_again_changes_nothing(store_url: str) -> None:
     again.close()
 
 
-def test_servers_that_start_at_once_migrate_once(postgres_server: Server) -> None:
+def test_servers_that_start_at_once_migrate_once(postgres_server: PostgresServer) -> None:
     address = postgres_server.blank()
     with ThreadPoolExecutor(4) as threads:
         for store in threads.map(lambda _: open_store(address), range(4)):
@@ -66,7 +81,7 @@ def test_servers_that_start_at_once_migrate_once(postgres_server: Server) -> Non
             store.close()
 
 
-def test_a_database_that_was_lent_comes_back_empty(postgres_server: Server) -> None:
+def test_a_database_that_was_lent_comes_back_empty(postgres_server: PostgresServer) -> None:
     with postgres_server.lent() as address:
         left_open = open_store(address)
         with left_open.writing() as connection:

@@ -10,15 +10,14 @@ from pathlib import Path
 from threading import Barrier
 
 import pytest
-from alembic import command
 from sqlalchemy import func, insert, select, text
 
-from tests.databases import Server
+from tests.databases import PostgresServer
+from tests.store import first_schema
 from useralign import Pool
 from useralign.errors import ConflictError, StoreError
 from useralign.store import Interactions, Store, open_store
 from useralign.store.database import Database, sqlite_url
-from useralign.store.migrate import configuration
 from useralign.store.schema import persons, pools
 
 ME = "me"
@@ -95,12 +94,12 @@ def test_what_comes_back_stands_beside_what_was_made_again(store: Store, pool: P
 
 
 def test_copies_of_earlier_versions_are_set_apart(
-    tmp_path: Path, postgres_server: Server, pool: Pool
+    tmp_path: Path, postgres_server: PostgresServer, pool: Pool
 ) -> None:
     for url in (sqlite_url(tmp_path / "old.db"), postgres_server.blank()):
         database = Database(url)
+        first_schema.create(database)
         with database.writing() as connection:
-            command.upgrade(configuration(connection), "0001")
             for number, owner in enumerate((None, None, ME, ME, "other")):
                 row = {"id": str(number), "owner": owner, "fingerprint": pool.fingerprint}
                 row |= {"kind": "text", "question": "?", "data": "{}"}
@@ -141,7 +140,7 @@ def test_another_programs_file_stays_as_it_is(tmp_path: Path) -> None:
             assert path.read_bytes() == before.read_bytes()
 
 
-def test_another_programs_schema_on_postgresql(postgres_server: Server) -> None:
+def test_another_programs_schema_on_postgresql(postgres_server: PostgresServer) -> None:
 
     url = postgres_server.blank()
     database = Database(url)

@@ -229,7 +229,7 @@ def _in_our_words() -> Iterator[None]:
         reasons = [reason for reason, codes in _REASONS.items() if code in codes]
         reason = (reasons or ["it cannot be reached"])[0]
         raise StoreError(
-            f"the database cannot do this now, {reason}; nothing was changed, try again in a moment"
+            f"the database cannot do this now, {reason}; nothing is lost, try again in a moment"
         ) from error
 
 

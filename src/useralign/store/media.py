@@ -84,6 +84,7 @@ def _decoded(content: bytes, name: str) -> Any:
             warnings.simplefilter("error")
             opened = opener.open(io.BytesIO(content))
             small = opened.width * opened.height <= LARGEST_PIXELS
+            opened.draft("RGB", (LARGEST_SIDE, LARGEST_SIDE))  # a large photograph in part alone
             # A camera writes down which way it was held instead of turning the picture.
             picture = _opaque(turn.exif_transpose(opened), opener) if small else None
     except Exception as error:

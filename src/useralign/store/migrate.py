@@ -1,4 +1,4 @@
-"""Bring a database to the newest schema."""
+"""Bring a database to the newest schema: a new one at once, one of an earlier version by steps."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import inspect, text
+from sqlalchemy import Column, MetaData, String, Table, insert, inspect, text
 
 from useralign.errors import StoreError
 from useralign.store.database import take_turns
+from useralign.store.schema import metadata
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -39,9 +40,22 @@ def migrate(database: Database) -> None:
                 f"the database has schema {current}, which is newer than this version's {NEWEST}; "
                 "update useralign"
             )
+        if current is None:
+            _create(connection)
+            return
         from alembic import command  # noqa: PLC0415 - slow, and seldom needed
 
         command.upgrade(configuration(connection), NEWEST)
+
+
+def _create(connection: Connection) -> None:
+    """Create all tables, and the one in which Alembic looks for the version."""
+    metadata.create_all(connection)
+    versions = Table(
+        "alembic_version", MetaData(), Column("version_num", String(32), primary_key=True)
+    )
+    versions.create(connection)
+    connection.execute(insert(versions).values(version_num=NEWEST))
 
 
 def version(connection: Connection) -> str | None:

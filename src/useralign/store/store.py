@@ -6,8 +6,7 @@ from useralign.store.database import Database, default_url
 from useralign.store.keys import ApiKeys
 from useralign.store.media import Pictures
 from useralign.store.migrate import migrate
-from useralign.store.personal import PersonalData
-from useralign.store.persons import Persons
+from useralign.store.personal import PersonalData, Persons
 from useralign.store.pool_jobs import PoolJobs
 from useralign.store.pools import Pools
 from useralign.store.rate_limits import RateLimits

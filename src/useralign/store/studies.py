@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Integer, case, delete, func, insert, select, update
+from sqlalchemy import case, delete, func, insert, select, update
 
 from useralign.errors import ConflictError
 from useralign.store.schema import (
@@ -113,6 +113,22 @@ class Matchup:
     def won(self) -> bool | None:
         """Whether the candidate was chosen; None until it is answered."""
         return None if self.chosen is None else self.chosen == self.side
+
+
+class MatchupCount(NamedTuple):
+    """How many matchups of a cell and a round there are with this choice."""
+
+    cell: int
+    round: int
+    role: str
+    side: str
+    chosen: str
+    total: int
+
+    @property
+    def wins(self) -> int:
+        """In how many of them the candidate was chosen."""
+        return self.total if self.chosen == self.side else 0
 
 
 class Author(NamedTuple):
@@ -485,33 +501,13 @@ class StudyRecords:
         rows = self._connection.execute(query)
         return [Assignment(**one) for first, rounds in rows for one in rounds or [first]]
 
-    def count_wins(self) -> dict[tuple[int, int, str], tuple[int, int]]:
-        """Count by cell, round and role how often the candidate won, and of how many."""
-        wins = func.sum(case((matchups.c.chosen == matchups.c.side, 1), else_=0))
-        query = (
-            select(participants.c.cell, matchups.c.round, matchups.c.role, wins, func.count())
-            .join_from(participants, matchups)
-            .where(self._finished)
-            .group_by(participants.c.cell, matchups.c.round, matchups.c.role)
-        )
-        rows = self._connection.execute(query)
-        return {
-            (cell, number, role): (int(wins), count) for cell, number, role, wins, count in rows
-        }
-
-    def count_sides(self) -> tuple[int, int, int]:
-        """Count the matchups of finished participants: left chosen, selection left, and all."""
-        query = (
-            select(
-                func.sum((matchups.c.chosen == "left").cast(Integer)),
-                func.sum((matchups.c.side == "left").cast(Integer)),
-                func.count(),
-            )
-            .join_from(matchups, participants)
-            .where(self._finished, matchups.c.role != ATTENTION)
-        )
-        choices, selections, count = self._connection.execute(query).one()
-        return int(choices or 0), int(selections or 0), count
+    def count_matchups(self) -> list[MatchupCount]:
+        """Count the matchups of finished participants by what a table needs."""
+        names = [name for name in MatchupCount._fields if name not in ("cell", "total")]
+        columns = (participants.c.cell, *(matchups.c[name] for name in names))
+        query = select(*columns, func.count()).join_from(participants, matchups)
+        rows = self._connection.execute(query.where(self._finished).group_by(*columns))
+        return [MatchupCount._make(row) for row in rows]
 
     def count_coinciding(self) -> int:
         """Count the finished participants with one candidate in two roles, in any round."""
@@ -524,6 +520,14 @@ class StudyRecords:
         ).subquery()
         query = select(func.count(coinciding.c.participant_id.distinct()))
         return int(self._connection.execute(query).scalar_one())
+
+    def count_outcomes(self) -> dict[str, int]:
+        """Count how the parts of participants ended."""
+        query = select(participants.c.outcome, func.count().label("number")).where(
+            self._members, participants.c.outcome.is_not(None)
+        )
+        rows = self._connection.execute(query.group_by(participants.c.outcome))
+        return {row.outcome: row.number for row in rows}
 
     def finish_times(self) -> list[float]:
         """List when participants finished, in order."""
