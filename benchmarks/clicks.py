@@ -1,10 +1,16 @@
 """What one click in the browser costs: requests, SELECTs, replays and processor time.
 
-    python benchmarks/clicks.py [--clicks 200] [--method few] [--question TEXT]
+    python -m benchmarks.clicks [--clicks 200] [--method few] [--question TEXT]
+    python -m benchmarks.clicks --browser [--model local:smollm2-135m]
 
 Drives the application in this process over a SQLite file, as a browser with JavaScript does, and
-prints one line of JSON: medians over all clicks that led to another screen and over those that
-led to the last page, and the slowest. It uses only the pages' own forms.
+prints JSON: medians over all clicks that led to another screen and over those that led to the last
+page, and the slowest. It uses only the pages' own forms.
+
+With `--browser` a real Chromium goes the whole way, from opening the page to an answer taken: with
+a shipped question, a pasted list, and a question of one's own that a model on this machine writes
+answers to. Clicks and seconds, without any to read: the first card is taken on every screen. For
+the last one also when all answers were there, which is when comparing would begin if it waited.
 """
 
 from __future__ import annotations
@@ -16,15 +22,19 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Engine, event
 from starlette.testclient import TestClient
 
+from useralign.domains import load
 from useralign.methods import Method, method_for
 from useralign.store import open_store
 from useralign.web import Settings
 from useralign.web.app import create_app
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 QUESTION = "What should I cook for dinner tonight?"
 
@@ -98,11 +108,73 @@ def _click(client: TestClient, page: str, counter: Counter) -> tuple[str, dict[s
     return reply.text, {**row, "replays": counter.replays, "milliseconds": round(spent, 3)}
 
 
+def journeys(model: str) -> dict[str, dict[str, float]]:
+    """Go the whole way in a browser, three times, and return clicks and seconds of each."""
+    from tests.browser.places import DESKTOP, launched
+    from tests.servers import Server
+
+    dishes = [candidate.text for candidate in load("food64d").questions[1].candidates]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Server(f"sqlite:///{Path(folder) / 'way.db'}") as server,
+        launched() as browser,
+    ):
+        results = {}
+        for name, fields in {
+            "shipped question": {"question": QUESTION},
+            "pasted list": {"list": "\n".join(dishes)},
+            "own question": {"question": "How should I spend a rainy Sunday?", "model": model},
+        }.items():
+            page = browser.new_context(**DESKTOP).new_page()
+            page.set_default_timeout(1_200_000)
+            results[name] = _journey(page, server.address, fields)
+        return results
+
+
+def _journey(page: Page, address: str, fields: dict[str, str]) -> dict[str, float]:
+    began = time.monotonic()
+    page.goto(address)
+    clicks = 1
+    for name, value in fields.items():
+        if name == "list":
+            page.click("[data-own] summary")
+        if name == "model":
+            page.click("summary:has-text('Options')")
+            page.select_option("#model", value)
+        else:
+            page.fill(f"#{name}", value)
+        clicks += {"list": 1, "model": 2}.get(name, 0)
+    page.get_by_role("button", name="Find my answer").click()
+    page.wait_for_selector("[data-making], [data-compare]")
+    making = page.url if "/making/" in page.url else ""
+    page.wait_for_selector("[data-compare]")
+    result = {"first screen": round(time.monotonic() - began, 2)}
+    while making and (state := page.request.get(f"{making}/state").json())["state"] != "ready":
+        if state["state"] == "failed":
+            raise SystemExit(f"the model failed: {state['note']}")
+        time.sleep(0.2)
+    waited = time.monotonic() - began if making else 0.0
+    began += max(0.0, waited - result["first screen"])  # nobody waits for the rest
+    while step := page.locator("[data-compare]").get_attribute("data-step"):
+        page.keyboard.press("1")
+        page.wait_for_selector(f"[data-result], [data-compare]:not([data-step='{step}'])")
+        clicks += 1
+        if page.locator("[data-result]").count():
+            break
+    page.get_by_role("button", name="This one").first.click()
+    page.wait_for_selector("text=Change my mind")
+    result |= {"answer": round(time.monotonic() - began, 2), "clicks": clicks + 1}
+    return result | ({"all answers there": round(waited, 2)} if making else {})
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--browser", action="store_true")
+    parser.add_argument("--model", default="local:smollm2-135m")
     parser.add_argument("--clicks", type=int, default=200)
     parser.add_argument("--method", choices=("few", "useralign"), default="few")
     parser.add_argument("--question", default=QUESTION)
     given = parser.parse_args()
     form = {"question": given.question, "method": given.method}
-    print(json.dumps(measure(given.clicks, form), indent=2))
+    report = journeys(given.model) if given.browser else measure(given.clicks, form)
+    print(json.dumps(report, indent=2))

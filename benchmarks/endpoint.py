@@ -6,7 +6,8 @@
 
 Somebody asks ten times. Each time the model behind writes four candidates, the one is returned that
 fits what is remembered, and they send back which of the four they like best. Regret is how much
-worse the returned one is than the best of the four, in standard deviations of their utilities.
+worse the returned one is than the best of the four, in standard deviations of their utilities. The
+last row is what a regression would choose that was told the utilities of all four each time.
 """
 
 from __future__ import annotations
@@ -16,16 +17,19 @@ import statistics
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tests.models.scripted_service import Reply, ScriptedService, chat
+from tests.models.scripted_service import Reply, ScriptedService, chats
 from tests.servers import Server
 
 from useralign import Pool, Session, domains
+from useralign.answers import Answer
 from useralign.memory import Memory, PastSession, fit
+from useralign.memory.past import standardised
 from useralign.models import embedder_for
 from useralign.users import People
 
@@ -37,38 +41,77 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Draw = Callable[[int], tuple[Pool, Array]]
 
+FIRST, MEMORY, TOLD = "the first", "memory", "told all utilities"
+SHARED = "memory, and half of the others share"
 REQUESTS, CANDIDATES = 10, 4
+LIVES = 2  # draws of candidates per person
+RIDGE = 0.05
 SECONDS = 1.0  # that the model behind takes
 CROWD = 50
 
 
-def life(draw: Draw, memory: Memory) -> tuple[list[float], list[float], list[PastSession]]:
-    """Let somebody ask ten times; return regrets by memory and of the first, and the sessions."""
-    regrets, firsts = [], []
+def life(draw: Draw, memory: Memory) -> tuple[dict[str, list[float]], list[PastSession]]:
+    """Let somebody ask ten times; return regrets by how one is chosen, and the sessions."""
+    regrets: dict[str, list[float]] = {}
+    rows, told = np.empty((0, 0)), np.empty(0)
     for request in range(REQUESTS):
         pool, worth = draw(request)
         prior = memory.prior_for(pool)
         options: dict[str, Any] = {"epsilon": None, "budget": 1, "per_screen": len(pool)}
         session = Session(pool, "frugal", seed=request, prior=prior, **options)
-        choice = 0 if prior is None else session.best.index
-        regrets.append(float(worth.max() - worth[choice]))
-        firsts.append(float(worth.max() - worth[0]))
-        session.ask()
-        session.tell(int(worth.argmax()))
-        memory = memory.with_session(session)
-    return regrets, firsts, list(memory.own)
+        z = standardised(pool)
+        choices = {
+            FIRST: 0,
+            MEMORY: 0 if prior is None else session.best.index,
+            TOLD: _by_regression(rows, told, z) if request else 0,
+        }
+        for name, choice in choices.items():
+            regrets.setdefault(name, []).append(float(worth.max() - worth[choice]))
+        answer = Answer(0, 1, int(worth.argmax()), others=tuple(range(2, len(pool))))
+        past = PastSession.from_answers(pool, [answer])
+        memory = replace(memory, own=(*memory.own, past))
+        rows = np.vstack([rows, z]) if request else z
+        told = np.concatenate([told, worth - worth.mean()])
+    return regrets, list(memory.own)
 
 
-def table(title: str, rows: dict[str, list[list[float]]]) -> None:
-    """Print mean regrets by request."""
-    print(f"\n{title}, {len(next(iter(rows.values())))} people\n")
-    print("| request | " + " | ".join(map(str, range(1, REQUESTS + 1))) + " | all |")
-    print("|---" * (REQUESTS + 2) + "|")
-    for name, values in rows.items():
-        array = np.array(values)
+def _by_regression(rows: Array, told: Array, z: Array) -> int:
+    """Return which of the candidates `z` is best by a ridge regression on utilities."""
+    weights = np.linalg.solve(rows @ rows.T + RIDGE * np.eye(len(rows)), told)
+    return int((z @ rows.T @ weights).argmax())
+
+
+def compare(title: str, draws: Sequence[Draw]) -> None:
+    """Print mean regrets by request: alone, and with what half of the others share."""
+    rows: dict[str, list[list[float]]] = {}
+    pasts = []
+    for draw in draws:
+        regrets, sessions = life(draw, Memory())
+        for name, values in regrets.items():
+            rows.setdefault(name, []).append(values)
+        pasts.append(sessions)
+    for half in (0, 1):
+        learnt = [
+            replace(past, person=str(n // LIVES))
+            for n, sessions in enumerate(pasts)
+            if n // LIVES % 2 != half and n % LIVES == 0
+            for past in sessions
+        ]
+        populations = fit(learnt).populations
+        for draw in (draw for n, draw in enumerate(draws) if n // LIVES % 2 == half):
+            shared = life(draw, Memory((), populations))[0][MEMORY]
+            rows.setdefault(SHARED, []).append(shared)
+    print(f"\n{title}: {len(draws) // LIVES} people, {LIVES} draws of candidates each\n")
+    print("| request | " + " | ".join(map(str, range(1, REQUESTS + 1))) + " | all | last 4 |")
+    print("|---" * (REQUESTS + 3) + "|")
+    for name in (FIRST, MEMORY, SHARED, TOLD):
+        array = np.array(rows[name])
         means = [f"{mean:.2f}" for mean in array.mean(axis=0)]
-        error = array.mean(axis=1).std(ddof=1) / np.sqrt(len(array))
-        print(f"| {name} | {' | '.join(means)} | {array.mean():.2f} ({error:.2f}) |")
+        people = array.mean(axis=1).reshape(-1, LIVES).mean(axis=1)
+        error = people.std(ddof=1) / np.sqrt(len(people))
+        gained = 1.0 - array[:, -4:].mean() / np.array(rows[FIRST])[:, -4:].mean()
+        all_ = f"{array.mean():.2f} ({error:.2f})"
+        print(f"| {name} | {' | '.join(means)} | {all_} | {100 * gained:.0f}% |")
     sys.stdout.flush()
 
 
@@ -91,39 +134,17 @@ def standard(worth: Array) -> Array:
 
 
 def people(folders: Sequence[str]) -> None:
-    """Compare for recorded people: alone, and with what half of the others share."""
+    """Compare for recorded people."""
     for folder in folders:
         records = People.read(folder)
-        draws = []
-        for n, name in enumerate(records.names):
+        draws: list[Draw] = []
+        for name in records.names:
             pool = records.pool(person=name)
             person = records.person(name)
             worths = person.ratings or person.shares()
             worth = standard(np.array([float(worths[candidate.label]) for candidate in pool]))
-            draws.append(drawn(pool, worth, n))
-        rows: dict[str, list[list[float]]] = {}
-        pasts: list[list[PastSession]] = []
-        for draw in draws:
-            regrets, firsts, sessions = life(draw, Memory())
-            rows.setdefault("the first", []).append(firsts)
-            rows.setdefault("memory", []).append(regrets)
-            pasts.append(sessions)
-        for half in (0, 1):
-            learnt = [
-                PastSession(**{**_fields(past), "person": str(n)})
-                for n, sessions in enumerate(pasts)
-                if n % 2 != half
-                for past in sessions
-            ]
-            populations = fit(learnt).populations
-            for draw in draws[half::2]:
-                shared = life(draw, Memory((), populations))[0]
-                rows.setdefault("memory, and half of the others share", []).append(shared)
-        table(Path(folder).name, rows)
-
-
-def _fields(past: PastSession) -> dict[str, Any]:
-    return {name: getattr(past, name) for name in past.__dataclass_fields__}
+            draws += [drawn(pool, worth, len(draws) + k) for k in range(LIVES)]
+        compare(Path(folder).name, draws)
 
 
 def personas() -> None:
@@ -132,25 +153,18 @@ def personas() -> None:
     for name in ("food64d", "travel64d", "dsp64d"):
         questions = domains.load(name).questions
         pools = [question.pool(embedder=embedder) for question in questions]
-        ranked: dict[str, list[list[float]]] = {"the first": [], "memory": []}
-        likely: dict[str, list[list[float]]] = {"the first": [], "memory": []}
+        ranked: list[Draw] = []
+        likely: list[Draw] = []
         for question, pool in zip(questions, pools, strict=True):
             for persona in question.personas:
                 place = {ident: n for n, ident in enumerate(persona.ranking)}
                 worth = standard(-np.array([float(place[c.label]) for c in pool]))
-                seed = len(ranked["memory"])
-                _add(ranked, life(drawn(pool, worth, seed), Memory()))
                 wish = embedder.embed_texts([persona.description])[0]
-                _add(likely, life(_over(pools, wish, seed), Memory()))
-        table(f"{name}, their own question and ranking", ranked)
-        table(f"{name}, another question each time, by likeness to the description", likely)
-
-
-def _add(
-    rows: dict[str, list[list[float]]], outcome: tuple[list[float], list[float], list[PastSession]]
-) -> None:
-    rows["memory"].append(outcome[0])
-    rows["the first"].append(outcome[1])
+                seeds = range(len(ranked), len(ranked) + LIVES)
+                ranked += [drawn(pool, worth, seed) for seed in seeds]
+                likely += [_over(pools, wish, seed) for seed in seeds]
+        compare(f"{name}, their own question and ranking", ranked)
+        compare(f"{name}, another question each time, by likeness to the description", likely)
 
 
 def _over(pools: Sequence[Pool], wish: Array, seed: int) -> Draw:
@@ -169,9 +183,13 @@ def timing() -> None:
 
     service = ScriptedService()
     numbers = iter(range(10**9))
-    service.next_reply = lambda: Reply(  # type: ignore[method-assign]
-        chat(f"Answer number {next(numbers)} is to cook some noodles."), delay=SECONDS
-    )
+
+    def reply() -> Reply:
+        count = service.requests[-1].get("n") or 1
+        texts = [f"Answer number {next(numbers)} is to cook some noodles." for _ in range(count)]
+        return Reply(chats(*texts), delay=SECONDS)
+
+    service.next_reply = reply  # type: ignore[method-assign]
     thread = Thread(target=service.serve_forever, args=(0.02,))
     thread.start()
     environment = {"OPENAI_BASE_URL": service.base_url, "OPENAI_API_KEY": "none"}
@@ -182,14 +200,14 @@ def timing() -> None:
                 base_url=f"{server.address}/v1", api_key="none", max_retries=0
             )
             direct = openai.AsyncOpenAI(base_url=service.base_url, api_key="none", max_retries=0)
-            asyncio.run(_measure(here, direct))
+            asyncio.run(_measure(server, here, direct))
     finally:
         service.shutdown()
         thread.join()
         service.server_close()
 
 
-async def _measure(here: Any, direct: Any) -> None:
+async def _measure(server: Server, here: Any, direct: Any) -> None:
     async def timed(client: Any, user: str, number: int) -> tuple[float, Any]:
         messages = [{"role": "user", "content": f"Question {number} of {user}"}]
         start = time.perf_counter()
@@ -211,11 +229,12 @@ async def _measure(here: Any, direct: Any) -> None:
             await here.post("/feedback", cast_to=object, body=body)
         await row(f"the endpoint, {known} choices remembered", here, [f"known {known}"] * 10)
     for name, client in (("the model server itself", direct), ("the endpoint", here)):
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), server.processor_seconds
         replies = await asyncio.gather(*(timed(client, f"{name} {n}", 0) for n in range(CROWD)))
-        whole = time.perf_counter() - start
+        whole, busy = time.perf_counter() - start, server.processor_seconds - busy
         median = statistics.median(taken for taken, _ in replies)
         print(f"{CROWD} at once, {name}: {whole:.1f} s in all, median {median:.1f} s")
+        print(f"  the endpoint's processor: {1000 * busy / CROWD:.0f} ms per request")
 
 
 if __name__ == "__main__":

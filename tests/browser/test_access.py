@@ -13,7 +13,7 @@ from tests.browser.conftest import Visit
 from tests.browser.places import SIZES, Place
 from tests.browser.states import Service, admin, furnished, personal, study
 
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+Scheme = Literal["light", "dark"]
 HERE = Path(__file__).parent
 CHECKER = (HERE / "checker.js").read_text(encoding="utf-8")
 TABBING = (HERE / "tabbing.js").read_text(encoding="utf-8")
@@ -67,13 +67,22 @@ def tabbed_through(page: Page) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_every_page(rooms: tuple[Place, Service], visit: Visit, size: str) -> None:
+@pytest.mark.parametrize(
+    ("size", "schemes"),
+    [
+        ("desktop", ("light", "dark")),
+        ("phone", ("light",)),  # colours are those of the desktop
+        pytest.param("phone", ("dark",), marks=pytest.mark.soak),
+    ],
+)
+def test_every_page(
+    rooms: tuple[Place, Service], visit: Visit, size: str, schemes: tuple[Scheme, ...]
+) -> None:
     page = visit(SIZES[size], reduced_motion="reduce")
     wrong: dict[str, list[str]] = {}
     for name in states(page, rooms):
         found = []
-        for scheme in SCHEMES:
+        for scheme in schemes:
             page.emulate_media(color_scheme=scheme)
             found += [f"{scheme}: {what}" for what in looked_over(page)]
         if size == "desktop":

@@ -125,10 +125,12 @@ def test_the_example_with_a_keyboard_alone(sites: tuple[Site, Site], visit: Visi
     standing(page, "3 of about 3")
     page.keyboard.press("u")
     standing(page, "2 of about 3")
-    page.keyboard.press("2")
-    standing(page, "3 of about 3")
+    page.keyboard.press("u")
+    standing(page, "1 of about 3")
+    page.keyboard.press("2")  # a second choice might be enough already, by chance
+    standing(page, "2 of about 3")
     page.reload()
-    standing(page, "3 of about 3")  # where they were
+    standing(page, "2 of about 3")  # where they were
     page.keyboard.press("Shift+Tab")
     expect(page.get_by_role("button", name="Good enough, show me")).to_be_focused()
     page.keyboard.press("Enter")

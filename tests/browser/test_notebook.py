@@ -7,19 +7,19 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import jupyterlab
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.places import DESKTOP
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "cards.ipynb"
-SHARE = Path(jupyterlab.__file__).parents[4] / "share" / "jupyter"
+SHARE = Path(sysconfig.get_path("data")) / "share" / "jupyter"
 NEWS = "@jupyterlab/apputils-extension:announcements"  # would ask elsewhere
 
 

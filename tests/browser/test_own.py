@@ -140,13 +140,15 @@ def test_what_is_wrong_with_a_file_is_said_and_nothing_is_lost(place: Place, vis
     assert page.url == place.at("/")
 
 
-def test_a_question_without_a_model(place: Place, visit: Visit) -> None:
-    page = visit(DESKTOP)
+@pytest.mark.parametrize("size", SIZES)
+def test_a_question_without_a_model(place: Place, visit: Visit, size: str) -> None:
+    page = visit(SIZES[size])
     page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=place.address)
     page.goto(place.at("/"))
     page.fill("#question", "Where should I go on holiday?")
     page.get_by_role("button", name="Find my answer").click()
     page.wait_for_selector("text=What you can do instead")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.get_by_role("button", name="Copy").first.click()
     page.wait_for_selector("text=Copied")
     assert page.evaluate("navigator.clipboard.readText()").startswith("useralign models pull")

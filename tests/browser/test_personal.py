@@ -110,6 +110,16 @@ def test_the_end_by_clicks(place: Place, visit: Visit) -> None:
     assert kinds == ["stop", "final", "undo", "go_on", "undo", "stop", "prove"]
 
 
+def test_the_answer_itself_is_shared(place: Place, visit: Visit) -> None:
+    page = visit(PHONE)
+    page.add_init_script("navigator.share = async (what) => { window.shared = what; }")
+    begin(page, place)
+    good_enough(page)
+    page.get_by_role("button", name="Share").tap()
+    answer = page.inner_text("[data-final] .body")
+    assert page.evaluate("window.shared") == {"title": DINNER, "text": answer}
+
+
 def test_one_request_a_click_and_the_pictures_are_there(place: Place, visit: Visit) -> None:
     page = visit()
     page.goto(place.at("/"))
@@ -126,6 +136,10 @@ def test_one_request_a_click_and_the_pictures_are_there(place: Place, visit: Vis
     ready = "images => images.every((image) => image.complete && image.naturalWidth > 0)"
     assert page.locator("[data-card] img").evaluate_all(ready)
     assert rows(place.store, session_of(page))[0].told["request"]["position"] == 8
+    good_enough(page)
+    page.click("summary:has-text('All answers')")
+    tops = page.locator(".ranking li").evaluate_all("all => all.map((one) => one.offsetTop)")
+    assert tops[0] == tops[1], "pictures stand side by side"
 
 
 def test_keys(place: Place, visit: Visit) -> None:

@@ -18,11 +18,13 @@ from tests.browser.people import (
     told,
 )
 from tests.browser.places import PHONE, Place, prepared
-from tests.databases import Server as Postgres
+from tests.databases import PostgresServer
 
 
 @pytest.fixture(scope="module")
-def place(postgres_server: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(
+    postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Place]:
     """A server over PostgreSQL, to be killed."""
     with prepared(postgres_server.blank(), tmp_path_factory.mktemp("resume")) as found:
         yield found

@@ -20,6 +20,14 @@ VISIBLE = """() => [...document.querySelectorAll("[data-card] img, [data-card] .
     (one) => one.getBoundingClientRect()).every((box) => box.top >= 0 && box.left >= 0
     && box.bottom <= innerHeight && box.right <= innerWidth && box.height > 40 && box.width > 90)"""
 
+# Nothing lies on a picture, and the cards reach down to the edge of the window.
+FILLED = """() => [...document.querySelectorAll("[data-card]")].every((card) => {
+    const box = (query) => card.querySelector(query).getBoundingClientRect();
+    const [image, ...others] = [box("img"), box(".zoom"), box(".choose")];
+    return others.every((one) => one.right <= image.left || one.left >= image.right
+        || one.bottom <= image.top || one.top >= image.bottom); })
+    && innerHeight - document.querySelector(".cards").getBoundingClientRect().bottom < 40"""
+
 
 @pytest.fixture(scope="module")
 def pictured(place: Place) -> Place:
@@ -38,6 +46,7 @@ def test_all_pictures_and_buttons_are_in_the_window(
     enter(page, pictured, "pictured")
     page.wait_for_function("[...document.images].every((one) => one.complete)")
     assert page.evaluate(VISIBLE)
+    assert page.evaluate(FILLED)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.evaluate("window.scrollTo(0, 60)")
     before = page.evaluate("scrollY")

@@ -136,7 +136,7 @@ def finish(page: Page, phone: bool = False) -> None:
     raise AssertionError("it does not end")
 
 
-@pytest.mark.parametrize("kind", SIZES)
+@pytest.mark.parametrize("kind", ["phone", pytest.param("desktop", marks=pytest.mark.soak)])
 def test_start_with_these_and_the_rest_joins(
     place: Place, tap: TapService, visit: Visit, kind: str
 ) -> None:
@@ -219,7 +219,7 @@ def test_without_scripts(place: Place, tap: TapService, visit: Visit) -> None:
     tap.let(100)
 
 
-@pytest.mark.parametrize("kind", SIZES)
+@pytest.mark.parametrize("kind", [pytest.param("phone", marks=pytest.mark.soak), "desktop"])
 def test_more_like_this(place: Place, tap: TapService, visit: Visit, kind: str) -> None:
     page = visit(SIZES[kind])
     ask(page, place, tap)

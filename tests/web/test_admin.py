@@ -216,13 +216,14 @@ def test_a_preview_stores_nothing(light: Store) -> None:
     before = len(list(dataset_rows(light, walker.study, "participants")))
     for cell in range(len(walker.study.design.cells)):
         reply = client.get(f"/admin/studies/small/preview/en/{cell}/0")
+        assert "I agree to take part" in reply.text
         titles = []
         while "data-outcome" not in reply.text:
             assert "Preview, nothing is stored" in reply.text
             titles.append(re.search(r"<h1>(.+?)</h1>", reply.text))
             reply = client.post(str(reply.url), data={"response": "0"})
             assert reply.status_code == 200
-        assert len(titles) == 3
+        assert len(titles) == 4  # consent, query, comparisons, evaluation
     assert len(list(dataset_rows(light, walker.study, "participants"))) == before
     assert client.get("/admin/studies/small/preview/en/9/0").status_code == 404
     assert client.get("/admin/studies/small/preview/xx/0/0").status_code == 404

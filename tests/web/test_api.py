@@ -269,7 +269,7 @@ def test_bodies_that_are_none(quick: TestClient, body: bytes) -> None:
         {"options": {"delta": "x"}},
         {"options": {"norm_bound": -1}},
         {"options": {"nonsense": 1}},
-        {"options": {"backend": "reference"}},
+        {"method": "useralign", "options": {"backend": "reference"}},
         {"options": {"answers": [[0, 1, 0]]}},
         {"method": "few", "options": {"limit": 10**9}},
         {"options": {"seed": 1}},

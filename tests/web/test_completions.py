@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import re
 from collections.abc import Iterator
 from threading import Thread
@@ -14,9 +16,11 @@ from fastapi import FastAPI
 from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
-from tests.models.scripted_service import Reply, ScriptedService, chat
+from tests.local_server import LocalServer
+from tests.models.scripted_service import Reply, ScriptedService, chat, chats
 from tests.servers import Server
 from useralign.memory.from_store import memory_for
+from useralign.models import weights
 from useralign.models.scripted import Scripted
 from useralign.store import Store, open_store
 from useralign.store.database import sqlite_url
@@ -36,9 +40,9 @@ class Kitchen(ScriptedService):
     def next_reply(self) -> Reply:
         if self.replies:
             return super().next_reply()
-        number = len(self.requests)
-        text = (MILD, HOT)[number % 2][number // 2 % 4]
-        return Reply(chat(f"{text} Number {number}."))
+        number, count = len(self.requests), self.requests[-1].get("n") or 1
+        texts = [(MILD, HOT)[k % 2][k // 2 % 4] for k in range(number, number + count)]
+        return Reply(chats(*(f"{text} Number {number}." for text in texts)))
 
 
 @pytest.fixture(scope="module")
@@ -96,17 +100,16 @@ def hot_one(reply: Any) -> int:
 
 def test_an_application_changes_its_base_url(client: openai.OpenAI, kitchen: Kitchen) -> None:
     reply = ask(client, temperature=0.9, top_p=0.5, metadata={"a": "b"})
-    assert len(kitchen.requests) == 4
-    for request in kitchen.requests:
-        assert request["model"] == "gpt-4o-mini"
-        assert (request["temperature"], request["top_p"]) == (0.9, 0.5)
-        assert request["metadata"] == {"a": "b"}
-        assert "useralign" not in request
+    (request,) = kitchen.requests
+    assert (request["model"], request["n"]) == ("gpt-4o-mini", 4)  # the prompt is paid for once
+    assert (request["temperature"], request["top_p"]) == (0.9, 0.5)
+    assert request["metadata"] == {"a": "b"}
+    assert "useralign" not in request
     assert kitchen.keys[-1] == f"Bearer {KEY}"
     alternatives = [one["content"] for one in reply.useralign["alternatives"]]
     assert len(alternatives) == 4
     assert reply.choices[0].message.content == alternatives[0]
-    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (40, 16)
+    assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (10, 4)
     assert reply.model == "gpt-4o-2024-08-06"
     assert reply.useralign["session"] is None  # nobody was named, so nothing is stored
 
@@ -169,7 +172,7 @@ def test_somebody_is_forgotten(server: Server, client: openai.OpenAI) -> None:
 @pytest.mark.parametrize("counted", [True, False])
 def test_the_chosen_answer_is_streamed(client: openai.OpenAI, counted: bool) -> None:
     options = {"stream_options": {"include_usage": True}} if counted else {}
-    chunks = list(ask(client, "ada", stream=True, **options))
+    chunks = list(ask(client, "ada", stream=True, seed=1, **options))
     text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
     end = next(c for c in chunks if c.choices and c.choices[0].finish_reason)
     assert end.choices[0].finish_reason == "stop"
@@ -178,6 +181,59 @@ def test_the_chosen_answer_is_streamed(client: openai.OpenAI, counted: bool) -> 
     assert feedback(client, end, "ada", 0)["remembered"]
     totals = [c.usage.total_tokens for c in chunks if c.usage]
     assert totals == ([56] if counted else [])
+
+
+def test_a_stranger_reads_while_it_is_written(
+    client: openai.OpenAI, kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first words come before the end of the first answer; the alternatives after it."""
+    slow = Reply(chat("Words that go on for much longer than a single chunk of a stream has room."))
+    slow.gate.clear()
+    usual = kitchen.next_reply
+    monkeypatch.setattr(
+        kitchen, "next_reply", lambda: slow if kitchen.requests[-1].get("stream") else usual()
+    )
+    stream = ask(client, "dee", stream=True, stream_options={"include_usage": True})
+    chunks = [next(stream), next(stream)]
+    assert chunks[1].choices[0].delta.content == "Words that go on for much longer than a single c"
+    slow.gate.set()
+    chunks += stream
+    (end,) = (c for c in chunks if c.choices and c.choices[0].finish_reason)
+    assert (end.useralign["choice"], end.useralign["by"]) == (0, "first")
+    text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
+    assert end.useralign["alternatives"][0] == {"index": 0, "content": text}
+    assert chunks[-1].usage.total_tokens == 2 * 14
+    assert feedback(client, end, "dee", 0)["remembered"]
+    assert ask(client, "dee").useralign["by"] == "you"
+
+
+def test_a_stream_that_breaks_off(client: openai.OpenAI, kitchen: Kitchen) -> None:
+    kitchen.will(Reply(chat("x" * 500), cut=True))
+    with pytest.raises(openai.APIError, match="broke off"):
+        list(ask(client, "ada", stream=True))
+
+
+def test_alike_answers_are_not_paid_for(client: openai.OpenAI, kitchen: Kitchen) -> None:
+    ask(client, "ada", temperature=0)
+    assert len(kitchen.requests) == 1
+
+
+def test_several_answers_are_the_callers_own(client: openai.OpenAI, kitchen: Kitchen) -> None:
+    kitchen.will(Reply(chats("Soup.", "Rice.")))
+    assert len(ask(client, "ada", n=2).choices) == 2
+    chunks = list(ask(client, "ada", n=2, stream=True))
+    assert {c.choices[0].index for c in chunks} == {0, 1}
+    assert [request["n"] for request in kitchen.requests] == [2, 2]
+
+
+def test_pictures_are_passed_on(client: openai.OpenAI, kitchen: Kitchen) -> None:
+    picture = {
+        "type": "image_url",
+        "image_url": {"url": "data:image/png;base64," + "A" * 6 * 2**20},
+    }
+    create: Any = client.chat.completions.create
+    create(model="m", messages=[{"role": "user", "content": [picture]}])
+    assert kitchen.requests[0]["messages"][0]["content"] == [picture]
 
 
 TOOL = {"id": "1", "type": "function", "function": {"name": "cook", "arguments": "{}"}}
@@ -197,6 +253,36 @@ def test_what_has_no_alternatives_is_passed_on(
         calls = reply.choices[0].message.tool_calls
         assert not hasattr(reply, "useralign")
     assert [call.function.name for call in calls] == ["cook"]
+
+
+REFUSAL = Reply({"error": {"message": "n must be 1"}}, 400)
+
+
+@pytest.mark.parametrize("first", [REFUSAL, None], ids=["refused", "passed over"])
+def test_a_model_that_writes_one_at_a_time(
+    client: openai.OpenAI, kitchen: Kitchen, first: Reply | None
+) -> None:
+    """It is asked as often as there are candidates, and from then on at once."""
+    name: Any = {"model": f"single {first is None}"}
+    replies = [Reply(chat(text)) for text in HOT]
+    kitchen.will(*([first] if first else []), *replies)
+    messages = [{"role": "user", "content": "What should I cook?"}]
+    create: Any = client.chat.completions.create
+    reply = create(**name, messages=messages)
+    assert sorted(one["content"] for one in reply.useralign["alternatives"]) == sorted(HOT)
+    assert [request.get("n") for request in kitchen.requests][:1] == [4]
+    kitchen.requests.clear()
+    create(**name, messages=messages)
+    assert [request.get("n") for request in kitchen.requests] == [None] * 4
+
+
+def test_what_is_wrong_is_not_taken_for_that(client: openai.OpenAI, kitchen: Kitchen) -> None:
+    kitchen.will(Reply({"error": {"message": "the oven is cold"}}, 400))
+    with pytest.raises(openai.BadRequestError, match="oven"):
+        ask(client, "ada")
+    kitchen.will()
+    ask(client, "ada")
+    assert kitchen.requests[-1]["n"] == 4
 
 
 def test_as_many_candidates_as_asked_for(client: openai.OpenAI, kitchen: Kitchen) -> None:
@@ -226,7 +312,7 @@ def test_errors_are_passed_on_as_they_are(
     body = {"error": {"message": "the oven is cold", "type": "oven", "param": "p", "code": "c"}}
     kitchen.will(Reply(body, status, headers={"Retry-After": "7"}))
     with pytest.raises(kind) as raised:
-        ask(client, "ada", stream=stream)
+        ask(client, "ada", stream=stream, seed=1)
     error: Any = raised.value
     assert error.response.json() == body
     assert error.response.headers["retry-after"] == "7"
@@ -243,7 +329,7 @@ def test_an_error_does_not_show_our_key(client: openai.OpenAI, kitchen: Kitchen)
 
 def test_one_that_fails_is_left_out(client: openai.OpenAI, kitchen: Kitchen) -> None:
     kitchen.will(Reply({}, 500), Reply(chat("Soup.")), Reply(chat("Rice.")))
-    reply = ask(client, "ada")
+    reply = ask(client, "ada", seed=1)
     assert sorted(o["content"] for o in reply.useralign["alternatives"]) == ["Rice.", "Soup."]
 
 
@@ -263,7 +349,7 @@ def test_a_model_that_answers_garbage(
 def test_hostile_texts_are_returned_and_stored(client: openai.OpenAI, kitchen: Kitchen) -> None:
     texts = ["<script>alert(1)</script>", "a\x00b", "half \ud800 a character", "x" * 60_000]
     kitchen.will(*(Reply(chat(text)) for text in texts))
-    reply = ask(client, "ada")
+    reply = ask(client, "ada", seed=1)
     assert len(reply.useralign["alternatives"]) == 4
     assert feedback(client, reply, "ada", 3)["remembered"]
 
@@ -340,6 +426,63 @@ def test_fifty_people_at_once(server: Server, kitchen: Kitchen) -> None:
     assert priors == 50
 
 
+@pytest.fixture(scope="module", params=["behind a server", "in the process"])
+def real(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[openai.OpenAI]:
+    """The endpoint before real weights: of a llama.cpp server, and of its own."""
+    weights.ensure("smollm2-135m")
+    path = weights.path_of("smollm2-135m")
+    database = sqlite_url(tmp_path_factory.mktemp("real") / "test.db")
+    with contextlib.ExitStack() as stack:
+        options, environment = ["--upstream", f"local:{path}"], {}
+        if request.param == "behind a server":
+            behind = stack.enter_context(LocalServer("smollm2-135m", context=1024, parallel=4))
+            environment = {"OPENAI_BASE_URL": behind.base_url, "OPENAI_API_KEY": behind.key}
+            options = ["--upstream", "openai:smollm2-135m"]
+        server = stack.enter_context(Server(database, options, environment))
+        address = f"{server.address}/v1"
+        yield stack.enter_context(openai.OpenAI(base_url=address, api_key="k", max_retries=0))
+
+
+def test_before_a_real_model(real: openai.OpenAI) -> None:
+    """What an application notices that changes its base URL: one field more."""
+    short: dict[str, Any] = {"max_tokens": 12, "seed": 5, "temperature": 1.2}
+    first, again = (ask(real, "ada", **short) for _ in range(2))
+    texts = [one["content"] for one in first.useralign["alternatives"]]
+    assert len(texts) > 1
+    assert first.choices[0].message.content == texts[0]
+    assert texts == [one["content"] for one in again.useralign["alternatives"]]  # the seed's doing
+    assert first.usage.completion_tokens > 12
+    at_once = ask(real, "cy", max_tokens=12, temperature=1.2)
+    assert len(at_once.useralign["alternatives"]) > 1
+    assert at_once.usage.prompt_tokens < first.usage.prompt_tokens  # one prompt for all
+    feedback(real, first, "ada", 1)
+    streamed = list(ask(real, "bo", stream=True, **short))
+    text = "".join(c.choices[0].delta.content or "" for c in streamed if c.choices)
+    assert text == texts[0]
+    assert len(streamed) > 3
+    known = list(ask(real, "ada", stream=True, **short))
+    end = next(c for c in known if c.choices and c.choices[0].finish_reason)
+    assert (end.useralign["by"], end.useralign["choice"]) == ("you", 1)
+    # Few values are allowed, so that whatever the weights write is short enough to be whole.
+    schema = {
+        "type": "object",
+        "properties": {"dish": {"enum": ["soup", "curry"]}},
+        "required": ["dish"],
+        "additionalProperties": False,
+    }
+    form = {"type": "json_schema", "json_schema": {"name": "dish", "schema": schema}}
+    made = ask(real, "ada", response_format=form, max_tokens=60)
+    assert json.loads(made.choices[0].message.content)["dish"] in {"soup", "curry"}
+    assert len(ask(real, n=2, max_tokens=4).choices) == 2
+    cut = ask(real, stop=["e"], max_tokens=12, temperature=0)
+    assert "e" not in cut.choices[0].message.content
+    for stream in (True, False):
+        with pytest.raises(openai.BadRequestError, match="temperature"):
+            ask(real, temperature="hot", stream=stream)
+
+
 @pytest.fixture
 def scripted(light: Store) -> Iterator[tuple[TestClient, Scripted, Store]]:
     """The endpoint over a model that speaks no HTTP, as one on this machine."""
@@ -386,6 +529,25 @@ def test_what_gets_no_feedback_does_not_pile_up(
             count = connection.execute(select(func.count()).select_from(table)).scalar()
             assert count == UNANSWERED + 1
     assert client.post("/v1/feedback", json=told).status_code == 200
+
+
+def test_who_names_nobody_is_not_held_up(light: Store) -> None:
+    """An application that names nobody is not taken for one person in a hurry."""
+    settings = Settings(generator=lambda _: Scripted(HOT), answers_at_once=2)
+    with TestClient(create_app(light, settings), base_url="http://localhost") as client:
+        body: dict[str, Any] = {"messages": [{"role": "user", "content": "Hello"}]}
+        for named, last in (({}, 200), ({"user": "ada"}, 429)):
+            statuses = [
+                client.post("/v1/chat/completions", json=body | named).status_code for _ in range(4)
+            ]
+            assert statuses[-1] == last
+
+
+def test_a_model_that_only_writes_says_so(scripted: tuple[TestClient, Scripted, Store]) -> None:
+    body = {"messages": [{"role": "user", "content": "Hello"}], "tools": [{"type": "function"}]}
+    reply = scripted[0].post("/v1/chat/completions", json=body)
+    assert reply.status_code == 422
+    assert "tools" in reply.json()["error"]["message"]
 
 
 def test_a_key_is_needed_elsewhere(open_app: FastAPI) -> None:

@@ -150,10 +150,17 @@ def test_the_bare_link_is_closed(light: Store) -> None:
     person = Person(serve(light, link=True))
     assert not person.get("/study/small").has_form
     assert person.reply.status_code == 422
-    assert "Open the study on Prolific or Mechanical Turk" in person.reply.text
+    assert "Open the study on Prolific / Mechanical Turk" in person.reply.text
     person.post("/study/small", {"token": "t" * 43, "agree": "yes"})
     assert person.reply.status_code == 422
     assert rows(light) == []
+    design = crowd_design(slug="german", languages=["en", "de"], recruitment=crowd_recruitment())
+    Studies(light).add(design)
+    german = Person(create_app(light))
+    german.client.headers["accept-language"] = "de"
+    german.get("/study/german")
+    assert '<html lang="de">' in german.reply.text
+    assert "Öffnen Sie die Studie bei Prolific / Mechanical Turk" in german.reply.text
 
 
 @pytest.mark.parametrize("outcome", ["declined", "returned", "withdrawn", "completed"])

@@ -6,6 +6,7 @@ import asyncio
 import math
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,10 +25,12 @@ from useralign.store import Store, StoredSession, open_store
 from useralign.store.schema import rate_limits, steps
 from useralign.web import Settings
 from useralign.web.app import create_app
+from useralign.web.identity import form_token
 from useralign.web.limits import AT_ONCE, WAITING, Limiter, Limits, Turns
 from useralign.web.problems import for_visitors
 
 SECRET = "a secret of many letters"  # noqa: S105
+TOKEN = "t" * 43
 
 
 def count(store: Store) -> int:
@@ -229,6 +232,7 @@ def test_strangers_see_no_paths_and_addresses() -> None:
     text = for_visitors(error, elsewhere)
     assert not [word for word in ("10.0.0.7", "11434", "srv", "log.txt") if word in text]
     assert "does not answer" in text
+    assert for_visitors(ModelUnavailableError("~" * 10**6 + "a" * 10**6), elsewhere)  # and soon
     assert "and/or" in for_visitors(ModelUnavailableError("this and/or that"), elsewhere)
 
 
@@ -302,6 +306,49 @@ def test_few_of_one_persons_requests_compute_at_once(
     assert statuses.count(429) == 45 - AT_ONCE - WAITING
     assert {r.headers["retry-after"] for r in replies if r.status_code == 429} == {"1"}
     assert browser.answer(page).step == 1  # and afterwards all is as before
+
+
+@pytest.mark.parametrize("path", ["/ask", "/you/data.json", "/study/small/" + TOKEN])
+def test_who_asks_for_much_at_once_is_put_in_turn(
+    light: Store, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    app, most = create_app(light, Settings()), [0]
+    turns = app.state.limits.turns
+    add = turns._add
+
+    def counted(counter: Counter[str], key: str, room: int) -> bool:
+        added: bool = add(counter, key, room)
+        most[0] = max(most[0], turns._working[TOKEN])
+        return added
+
+    monkeypatch.setattr(turns, "_add", counted)
+
+    async def besiege() -> set[int]:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(
+            transport=transport,
+            base_url="http://localhost",
+            cookies={} if TOKEN in path else {"useralign": TOKEN},
+            headers={"x-form-token": form_token(TOKEN)},
+        ) as client:
+            method = "POST" if path == "/ask" else "GET"
+            asked = [asyncio.create_task(client.request(method, path)) for _ in range(45)]
+            return {(await reply).status_code for reply in asked}
+
+    assert 429 in asyncio.run(besiege())
+    assert most == [AT_ONCE]
+
+
+def test_many_newcomers_from_one_address_are_all_served(light: Store) -> None:
+    app = create_app(light, Settings())
+
+    async def come() -> set[int]:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            asked = [asyncio.create_task(client.get("/you")) for _ in range(60)]
+            return {(await reply).status_code for reply in asked}
+
+    assert asyncio.run(come()) == {200}
 
 
 def test_a_turn_is_given_back_whatever_happens() -> None:

@@ -240,6 +240,11 @@ def test_a_shipped_question_needs_no_model(quick: Assistant) -> None:
     assert len(data(result)["candidates"]) > 1
 
 
+def test_the_same_candidate_twice_is_one(quick: Assistant) -> None:
+    (result,) = call(quick, ("begin", {"question": QUESTION, "candidates": ["a", "b ", " b", "a"]}))
+    assert sorted(data(result)["candidates"]) == ["a", "b"]
+
+
 def test_without_candidates_a_model_writes_them(quick: Assistant) -> None:
     (result,) = call(quick, ("begin", {"question": "What shall the robot cook on Mars?"}))
     assert "of the day" in data(result)["candidates"][0]

@@ -212,7 +212,7 @@ def test_a_model_at_hand_judges_a_wish(light: Store) -> None:
 def test_more_at_once(browser: Browser, shown: int) -> None:
     page = browser.begin(shown=shown)
     assert len(page.bodies) == shown
-    assert "Which do you like best?" in page.text
+    assert "Tap the one you like best" in page.text
     assert browser.answer(page, shown - 1).step == 1
     assert "could not be used" in browser.answer(browser.get(page.path), shown, step=1).text
 

@@ -81,6 +81,13 @@ def test_a_form_needs_the_token_of_its_own_visitor(local: FastAPI, light: Store)
     assert rows(light) == before
 
 
+@pytest.mark.parametrize("origin", ["null", "http://[", "http://[zz]", "localhost", "://"])
+def test_an_origin_that_is_none_is_another_site(local: FastAPI, origin: str) -> None:
+    client = TestClient(local, base_url="http://localhost")
+    reply = client.post("/api/pools", json={}, headers={"origin": origin})
+    assert reply.status_code == 403
+
+
 def test_programs_without_origin_are_let_in(local: FastAPI) -> None:
     reply = TestClient(local, base_url="http://localhost").post(
         "/api/pools", json={"question": "Which?", "texts": ["a", "b"]}

@@ -16,7 +16,7 @@ import pytest
 from tests.commands import run, run_apart
 from tests.web.browser import DINNER
 from tests.web.server import running
-from useralign.web.serving import Serving
+from useralign.web.settings import settings_at
 
 SECRET = "a secret of many letters"  # noqa: S105
 ANYWHERE = "0.0.0.0"  # noqa: S104
@@ -80,6 +80,8 @@ def test_nothing_is_logged_about_who_came(tmp_path: Path) -> None:
     httpx.get(base)
     httpx.get(f"{base}nothing")
     httpx.post(f"{base}api/pools", json={})
+    form = {"content-type": "multipart/form-data; boundary=a"}
+    httpx.post(f"{base}ask", content=b"what somebody wrote", headers=form)
     process.send_signal(signal.SIGINT)
     rest = process.communicate(timeout=20)[0]
     assert rest.replace("useralign: stopped", "").strip() == ""
@@ -102,8 +104,8 @@ def test_no_way_in_from_elsewhere_without_a_secret(options: tuple[str, ...]) -> 
 
 
 def test_under_another_name_the_api_needs_a_key() -> None:
-    assert Serving(hosts=("localhost",)).settings().loopback
-    settings = Serving(hosts=("ask.example.org",), secret=SECRET).settings()
+    assert settings_at("localhost", secret=None, hosts=["localhost"], trust_proxy=False).loopback
+    settings = settings_at("localhost", secret=SECRET, hosts=["ask.example.org"], trust_proxy=False)
     assert not settings.loopback
     assert not settings.visitors_may_make
 

@@ -17,6 +17,7 @@ from useralign.store.schema import participants, pools
 from useralign.store.studies import reading
 from useralign.study import Studies
 from useralign.study.browser import Page, read_page
+from useralign.study.export import dataset_rows
 from useralign.study.recruiting import invitation
 from useralign.web import Settings
 from useralign.web.app import create_app
@@ -384,6 +385,15 @@ def test_a_page_of_questions(light: Store) -> None:
     with reading(light, "own") as records:
         kept = {(a.field, a.value) for a in records.page_answers(digest(person.path[-43:]))}
     assert {("age", "44"), ("mood", "4"), ("_milliseconds", "900"), ("_left", "2")} <= kept
+    read = following.fields | {"milliseconds": "700", "left": "1"}
+    following = person.post(person.path, read)
+    assert person.post(person.path, read) == following
+    chosen = following.fields | {"response": "0", "left": "4"}
+    assert person.post(person.path, chosen) == person.post(person.path, chosen)
+    pages = {row["page"]: row for row in dataset_rows(light, Studies(light).get("own"), "pages")}
+    assert (pages["query"]["page_seconds"], pages["query"]["times_left"]) == (0.7, 1)
+    assert pages["comparisons"]["times_left"] == 4  # what is sent twice counts once
+    following = person.get(person.path)
     assert person.finish(following).words["outcome"] == "completed"
 
 
@@ -396,8 +406,12 @@ def test_the_language_of_the_browser_or_the_link(light: Store) -> None:
     page = person.post("/study/own", landing.fields | landing.boxes)
     assert "Ihre Laune?" in person.reply.text
     assert page.inputs
-    person.get("/study/own?lang=en")
+    landing = person.get("/study/own?lang=en")
     assert '<html lang="en">' in person.reply.text
+    other = Person(own(light))
+    landing = other.get("/study/own?lang=de")
+    other.post("/study/own", landing.fields)  # without consent the page comes back as it was
+    assert "Bitte setzen Sie das Häkchen" in other.reply.text
 
 
 def test_declining_records_nothing(light: Store) -> None:

@@ -15,11 +15,11 @@ from sqlalchemy import func, select, update
 
 from tests.web.browser import Browser, Page
 from tests.web.test_pool_jobs import QUESTION, awaited, offered
-from useralign import domains
+from useralign import Pool, domains
 from useralign.models import Generator, Scripted
 from useralign.pooling import client, generate_requested
 from useralign.store import PoolJob, Store, digest
-from useralign.store.pools import not_aside
+from useralign.store.pools import not_aside, row_of
 from useralign.store.schema import makings, pools, sessions
 from useralign.web import Settings, pool_jobs
 from useralign.web.app import create_app
@@ -259,6 +259,25 @@ def test_what_was_deleted_at_the_last_moment_does_not_come_back(
         return pool
 
     monkeypatch.setattr(pool_jobs, "generate_requested", deleted_meanwhile)
+    tap.let(100)
+    browser.begin(QUESTION, model="scripted", method="few")
+    until(lambda: not app.state.pool_jobs._running)
+    assert [count(store, table) for table in (makings, pools, sessions)] == [0, 0, 0]
+
+
+def test_what_is_deleted_while_it_is_stored_does_not_come_back(
+    store: Store, offered: None, monkeypatch: pytest.MonkeyPatch, tap: Tap
+) -> None:
+    app = tap.app(store)
+    browser = Browser(app)
+    browser.get("/")
+
+    def deleted_meanwhile(pool: Pool, owner: str) -> Any:
+        row = row_of(pool, owner)
+        store.persons.forget(owner)
+        return row
+
+    monkeypatch.setattr("useralign.store.pool_jobs.row_of", deleted_meanwhile)
     tap.let(100)
     browser.begin(QUESTION, model="scripted", method="few")
     until(lambda: not app.state.pool_jobs._running)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.conftest import gaussian_features
-from useralign import Pool
+from useralign import Pool, Session
 from useralign.presets import few
 from useralign.store import Interactions, Store, UserResponse
 from useralign.web import words
@@ -34,3 +34,10 @@ def test_the_end_says_what_memory_saved(store: Store) -> None:
     took, _, without = line.partition(" instead of about ")
     assert int(took.split()[-2]) < int(without)
     assert ended(store, None) == ""
+
+
+def test_the_price_of_a_proof() -> None:
+    alike = Session(Pool("Which?", ["a", "b"], [[0.0], [1.0]]))
+    assert words.price(alike) == "about 1 more question"
+    alike.tell(alike.ask().first)  # type: ignore[union-attr]
+    assert words.price(alike) == ""

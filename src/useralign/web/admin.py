@@ -22,11 +22,13 @@ from useralign.study import export, results, submissions
 from useralign.study.flags import measure_people
 from useralign.study.forget import forget as forget_participant
 from useralign.study.forget import still_held
-from useralign.web import charts, rehearsal
+from useralign.study.recruiting import Arrival
+from useralign.study.recruitment import LINK
+from useralign.web import rehearsal
 from useralign.web.identity import check_form_token, form_token
 from useralign.web.rendering import as_file, render
 from useralign.web.security import SAFE_METHODS
-from useralign.web.study import Flow, show_view
+from useralign.web.study import Flow, first_page, show_view
 
 if TYPE_CHECKING:
     from useralign.study import Study
@@ -119,11 +121,12 @@ def study(
         "design": about.design,
         "status": state,
         "table": _table(about, outcomes),
+        "headings": results.headings(about.design),
+        "label": results.label,
         "labels": results.LABELS,
         "note": results.table(about.design, outcomes).note,
-        "places": charts.places(state),
-        "over_time": charts.over_time(finish_times, state),
-        "rates": charts.rates(outcomes),
+        "published": any(outcome.paper for outcome in outcomes),
+        "finish_times": finish_times,
         "recent": [(who, _raised(measures[who.id], about)) for who in recent],
         "everybody": people == "all" or len(recent) < _RECENT,
         "most_simulated": min(rehearsal.MOST, about.design.wanted),
@@ -204,7 +207,8 @@ def simulate(
     people: Annotated[int, Form(ge=1, le=rehearsal.MOST)],
 ) -> Response:
     """Send simulated people to the simulated twin of a study, anew, and show it."""
-    twin = rehearsal.start(request.app, lambda: flow.studies.rehearse(slug, "simulated"), people)
+    store = request.app.state.store
+    twin = rehearsal.start(store, lambda: flow.studies.rehearse(slug, "simulated"), people)
     return RedirectResponse(f"{PATH}/studies/{twin.slug}?note=simulating", 303)
 
 
@@ -218,8 +222,10 @@ def preview(
         raise HTTPException(404, "There is no such cell.")
     if request.method == "POST":
         return RedirectResponse(f"{PATH}/studies/{slug}/preview/{lang}/{cell}/{place + 1}", 303)
-    view = flow.preview(about, cell, place, lang)
     note = f"Preview, nothing is stored: {' · '.join(about.design.cells[cell])}"
+    if place == 0:
+        return first_page(request, about, Arrival(LINK, proven=True), {"lang": lang}, note=note)
+    view = flow.preview(about, cell, place - 1, lang)
     return show_view(request, flow, view, note=note)
 
 

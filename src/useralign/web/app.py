@@ -6,7 +6,7 @@ import asyncio
 import logging
 import threading
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache
 from typing import TYPE_CHECKING
 
 from anyio import CapacityLimiter, to_thread
@@ -14,20 +14,18 @@ from fastapi import APIRouter, FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from useralign import __version__
 from useralign.extras import import_extra
 from useralign.store import Interactions
-from useralign.web import api, compare, completions, logs, pages, problems
-from useralign.web.admin import router as admin_router
+from useralign.web import admin, api, compare, completions, logs, pages, problems, study
 from useralign.web.identity import caller_of, owners
 from useralign.web.limits import Limits
 from useralign.web.pool_jobs import JobRunner
 from useralign.web.rendering import STATIC
 from useralign.web.security import Guard
 from useralign.web.settings import Settings
-from useralign.web.study import router as study_router
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -78,7 +76,6 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
     )
     app.state.store = store
     app.state.settings = settings
-    app.state.create = partial(create_app, store)  # the same over other settings, for a rehearsal
     app.state.live = Interactions(store, settings.now)
     app.state.limits = Limits(settings, store)
     app.state.right_keys = set()
@@ -87,14 +84,30 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
     app.state.upstreams = completions.Upstreams(settings)
     app.state.health = CapacityLimiter(2)  # threads of its own
     problems.install(app)
-    for router in (pages.router, compare.router, file_router, study_router, admin_router):
-        app.include_router(router)
-    app.include_router(completions.router)
-    api.install(app)
+    app.router.routes.extend(_routes())
+    api.describe(app)
     assistants = _Assistants()
     app.router.routes.append(Route("/mcp", assistants, methods=["GET", "POST", "DELETE"]))
     app.add_middleware(Guard, settings=settings, respond=problems.respond)
     return app
+
+
+@cache
+def _routes() -> list[BaseRoute]:
+    """Return all routes, which are read once, however many applications there are."""
+    site = APIRouter()
+    for router in (
+        pages.router,
+        compare.router,
+        file_router,
+        study.router,
+        admin.router,
+        completions.router,
+        api.router,
+        api.reference_router,
+    ):
+        site.include_router(router)
+    return site.routes
 
 
 async def _purge_now_and_then(app: FastAPI) -> None:

@@ -9,8 +9,10 @@ taken: that is what memory learns from.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import secrets
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request, Response
@@ -19,9 +21,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from useralign import models
-from useralign.errors import AnswerError, ModelAnswerError, UpstreamError
+from useralign.errors import AnswerError, ModelAnswerError, UpstreamError, UseralignError
 from useralign.models import chat
-from useralign.models.openai import OpenAI
 from useralign.pool import Pool
 from useralign.store import UserResponse
 from useralign.web import start_session
@@ -29,17 +30,20 @@ from useralign.web.api.models import Strict, Text
 from useralign.web.identity import Caller, caller_of, person_owner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
     from useralign.models import Generator
     from useralign.web.settings import Settings
+
+    Replies = asyncio.Task[list[dict[str, Any]]]
+    Chunks = AsyncIterator[dict[str, Any]]
 
 router = APIRouter(prefix="/v1", tags=["completions"])
 CANDIDATES = 4
 MOST_CANDIDATES = 9
 UNANSWERED = 20  # the newest sessions of a person that wait for feedback
-PIECE = 48  # characters of a chunk that is streamed
 MOST_NAMES = 100  # names of models that are remembered
+_END = "data: [DONE]\n\n"
 # Requests in which another answer is no alternative are passed on as they are.
 _PASSED_ON = ("tools", "functions", "response_format", "logprobs", "audio", "modalities")
 
@@ -88,13 +92,24 @@ class ChatRequest(BaseModel):
         """How many answers to choose from; 1 where it is to be passed on as it is."""
         others = self.model_extra or {}
         plain = any(others.get(name) for name in _PASSED_ON) or (self.n or 1) > 1
-        return 1 if plain else self.useralign.candidates
+        alike = others.get("temperature") == 0
+        return 1 if plain or alike else self.useralign.candidates
+
+    @property
+    def counted(self) -> bool:
+        """Whether a stream is to end with what was used."""
+        return bool((self.stream_options or {}).get("include_usage"))
 
     def sent(self, model: str, number: int) -> dict[str, Any]:
         """Return what is sent to the model behind, for one of the candidates."""
         ours = {"useralign", "stream", "stream_options", "model"}
         body = self.model_dump(exclude=ours, exclude_unset=True) | {"model": model}
         return body if self.seed is None else body | {"seed": self.seed + number}
+
+    def streamed(self, model: str) -> dict[str, Any]:
+        """Return the same for the first candidate, to be streamed."""
+        given = self.stream_options if self.candidates == 1 else {"include_usage": True}
+        return self.sent(model, 0) | ({"stream_options": given} if given else {})
 
 
 class Feedback(Strict):
@@ -120,31 +135,77 @@ class FeedbackOut(BaseModel):
     remembered: bool
 
 
+@dataclass
+class Upstream:
+    """A model behind, and under which name to ask for it."""
+
+    generator: Generator
+    model: str
+    several: bool = True  # whether it writes several answers to one call, as far as is known
+
+    async def ask(self, body: ChatRequest, numbers: range) -> list[dict[str, Any]]:
+        """Return the replies to some of the candidates' requests that came, each with one choice.
+
+        One call has them all, so that the prompt is paid for once, if the model knows `n` and needs
+        no seed. Raises what the first failed by if none came.
+        """
+        replies: list[dict[str, Any]] = []
+        if len(numbers) > 1 and self.several and body.seed is None:
+            replies = await self._ask_at_once(body.sent(self.model, numbers[0]), len(numbers))
+            self.several = len(replies) == len(numbers)
+        missing = [body.sent(self.model, number) for number in numbers[len(replies) :]]
+        calls = (chat.relay(self.generator, request) for request in missing)
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+        replies += [reply for reply in outcomes if isinstance(reply, dict) and _is_whole(reply)]
+        for failure in outcomes:
+            if isinstance(failure, BaseException) and not replies:
+                raise failure
+        if numbers and not replies:
+            raise ModelAnswerError("the model behind answered without any choices; expected one")
+        return replies
+
+    async def _ask_at_once(self, request: dict[str, Any], count: int) -> list[dict[str, Any]]:
+        """Ask for several in one call; fewer come from a model that does not know how."""
+        try:
+            reply = await chat.relay(self.generator, request | {"n": count})
+        except UpstreamError as error:
+            if error.status not in (400, 422):
+                raise
+            reply = await chat.relay(self.generator, request)  # it may mind something else
+        if not _is_whole(reply):
+            return []
+        first, *others = reply["choices"]
+        return [
+            reply | {"choices": [first]},
+            *({**reply, "choices": [c], "usage": None} for c in others),
+        ]
+
+
 class Upstreams:
     """The models behind, by the names under which they are asked for."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._known: dict[str, tuple[Generator, str]] = {}
+        self._known: dict[str, Upstream] = {}
 
-    def find(self, name: str) -> tuple[Generator, str]:
-        """Return a generator, and the model to ask it for.
+    def find(self, name: str) -> Upstream:
+        """Return the model behind a name.
 
         Only models that are at hand can be named: an address in a request leads nowhere.
         """
-        if name not in self._known:
-            named = name if name in {choice.name for choice in models.available()} else None
-            generator = self._settings.generator(named or self._settings.upstream)
-            passed = "" if named else name
-            if len(self._known) >= MOST_NAMES:
-                return generator, passed or generator.model
-            self._known[name] = generator, passed or generator.model
-        return self._known[name]
+        if name in self._known:
+            return self._known[name]
+        named = name if name in {choice.name for choice in models.available()} else None
+        generator = self._settings.generator(named or self._settings.upstream)
+        upstream = Upstream(generator, ("" if named else name) or generator.model)
+        if len(self._known) < MOST_NAMES:
+            self._known[name] = upstream
+        return upstream
 
     async def close(self) -> None:
         """Close their connections."""
-        for generator, _ in self._known.values():
-            await generator.aclose()
+        for upstream in self._known.values():
+            await upstream.generator.aclose()
 
 
 @router.get("/models")
@@ -164,31 +225,26 @@ async def complete(request: Request, caller: Caller, body: ChatRequest) -> Respo
     """Answer as the model behind does: with the one of its answers that fits the person."""
     state = request.app.state
     owner = person_owner(request, body.person) if body.person else None
-    state.limits.answers.take(f"{caller} {owner}")
-    generator, model = await run_in_threadpool(state.upstreams.find, body.model)
+    upstream, live = await run_in_threadpool(_prepare, state, caller, owner, body)
+    rest = asyncio.create_task(upstream.ask(body, range(live, body.candidates)))
     try:
-        replies = await _replies(generator, [body.sent(model, k) for k in range(body.candidates)])
+        if live:
+            try:
+                chunks = await _begun(
+                    chat.stream(upstream.generator, body.streamed(upstream.model))
+                )
+                events = _live(state, owner, body, chunks, rest)
+                return StreamingResponse(events, media_type="text/event-stream")
+            except UseralignError:
+                if body.candidates == 1:
+                    raise
+        replies = await rest
     except UpstreamError as error:
         return Response(error.body, error.status, error.headers)
-    alternatives = list({text: k for k, text in reversed(_texts(replies))}.items())[::-1]
-    reply = replies[alternatives[0][1]] if alternatives else replies[0]
-    extension: dict[str, Any] = {}
-    if body.candidates > 1 and alternatives:
-        texts = [text for text, _ in alternatives]
-        extension = await run_in_threadpool(_choose, state, owner, _question(body), texts)
-        reply = replies[alternatives[extension["choice"]][1]]
-    result = {
-        "id": f"chatcmpl-{secrets.token_hex(12)}",
-        "object": "chat.completion",
-        "created": int(state.settings.now()),
-        **reply,
-        "usage": _total([reply.get("usage") for reply in replies]),
-        **({"useralign": extension} if extension else {}),
-    }
+    result = await run_in_threadpool(_result, state, owner, body, replies)
     if not body.stream:
         return Response(json.dumps(result), media_type="application/json")
-    counted = bool((body.stream_options or {}).get("include_usage"))
-    return StreamingResponse(_chunks(result, counted), media_type="text/event-stream")
+    return StreamingResponse(_events(result, body.counted), media_type="text/event-stream")
 
 
 @router.post("/feedback")
@@ -218,24 +274,35 @@ def forget(request: Request, user: Annotated[str, Path(min_length=1, max_length=
     return Response(status_code=204)
 
 
-async def _replies(
-    generator: Generator, bodies: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    """Ask for all candidates at once; return those that came, or raise what the first failed by."""
+def _prepare(
+    state: Any, caller: str, owner: str | None, body: ChatRequest
+) -> tuple[Upstream, bool]:
+    """Return the model behind, and whether its first answer is streamed as it comes.
 
-    async def ask(body: Mapping[str, Any]) -> dict[str, Any]:
-        if isinstance(generator, OpenAI):
-            return await generator.relay(body)
-        return chat.completion(await generator.text(chat.chat_request(body)))
+    It is if nothing is known that could lead to another.
+    """
+    known = False
+    if owner is not None:
+        state.limits.answers.take(f"{caller} {owner}")
+        persons = state.store.persons
+        known = persons.get(owner).remember or persons.others_share(owner)
+    live = bool(body.stream) and (body.candidates == 1 or not known)
+    return state.upstreams.find(body.model), live
 
-    replies = await asyncio.gather(*map(ask, bodies), return_exceptions=True)
-    good = [reply for reply in replies if isinstance(reply, dict) and _is_whole(reply)]
-    if good:
-        return good
-    first = replies[0]
-    if isinstance(first, BaseException):
-        raise first
-    raise ModelAnswerError("the model behind answered without any choices; expected one")
+
+async def _begun(chunks: Chunks) -> Chunks:
+    """Return chunks of which the first is there; raise what it failed by."""
+    try:
+        first = await anext(chunks)
+    except StopAsyncIteration:
+        raise ModelAnswerError("the model behind answered with nothing; expected chunks") from None
+
+    async def whole() -> Chunks:
+        yield first
+        async for chunk in chunks:
+            yield chunk
+
+    return whole()
 
 
 def _is_whole(reply: Mapping[str, Any]) -> bool:
@@ -251,14 +318,86 @@ def _is_whole(reply: Mapping[str, Any]) -> bool:
     )
 
 
-def _texts(replies: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
-    """Return the texts of replies, with their numbers; those without one are left out."""
-    texts = []
+def _result(
+    state: Any, owner: str | None, body: ChatRequest, replies: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the reply that fits, with the alternatives beside it."""
+    numbers: dict[str, int] = {}  # of the first reply with a text
     for number, reply in enumerate(replies):
         text = reply["choices"][0]["message"].get("content")
         if isinstance(text, str) and text.strip():
-            texts.append((number, text))
-    return texts
+            numbers.setdefault(text, number)
+    choice, extension = next(iter(numbers.values()), 0), {}
+    if body.candidates > 1 and numbers:
+        extension = _choose(state, owner, _question(body), list(numbers))
+        choice = list(numbers.values())[extension["choice"]]
+    return {
+        "id": f"chatcmpl-{secrets.token_hex(12)}",
+        "object": "chat.completion",
+        "created": int(state.settings.now()),
+        **replies[choice],
+        "usage": _total([reply.get("usage") for reply in replies]),
+        **({"useralign": extension} if extension else {}),
+    }
+
+
+def _events(result: dict[str, Any], counted: bool) -> Iterator[str]:
+    """Return a completion as server-sent events; what is ours comes with its end."""
+    ours = result.pop("useralign", None)
+    for chunk in chat.chunks(result):
+        if chunk["choices"] and chunk["choices"][0]["finish_reason"] and ours:
+            chunk["useralign"] = ours
+        if chunk["choices"] or counted:
+            yield _event(chunk)
+    yield _END
+
+
+async def _live(
+    state: Any, owner: str | None, body: ChatRequest, chunks: Chunks, rest: Replies
+) -> AsyncIterator[str]:
+    """Stream the first answer as it is written; the alternatives come with its end."""
+    text, usage, end = "", None, None
+    try:
+        async for chunk in chunks:
+            written, over = _read(chunk)
+            end = chunk if over else end
+            if body.candidates > 1 and "error" not in chunk:
+                text += written
+                usage = chunk.pop("usage", None) or usage
+                if over or not chunk.get("choices"):
+                    continue
+            yield _event(chunk)
+            if "error" in chunk:
+                return
+        if end is None:
+            yield _event({"error": {"message": "The model behind broke off its answer."}})
+            return
+        if body.candidates > 1:
+            replies = [{"choices": [{"message": {"content": text}}], "usage": usage}]
+            with contextlib.suppress(UseralignError):
+                replies += await rest
+            result = await run_in_threadpool(_result, state, owner, body, replies)
+            if text.strip():  # else it is no alternative
+                end["useralign"] = result["useralign"] | {"choice": 0, "by": "first"}
+            yield _event(end)
+            if body.counted:
+                yield _event(end | {"choices": [], "usage": result["usage"]})
+        yield _END
+    finally:
+        rest.cancel()
+        await asyncio.wait([rest])
+
+
+def _read(chunk: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return what a chunk adds to the text, and whether it is the end of it."""
+    match chunk:
+        case {"choices": [{"delta": dict() as delta, **rest}, *_]}:
+            return str(delta.get("content") or ""), bool(rest.get("finish_reason"))
+    return "", False
+
+
+def _event(chunk: Mapping[str, Any]) -> str:
+    return f"data: {json.dumps(chunk)}\n\n"
 
 
 def _question(body: ChatRequest) -> str:
@@ -300,28 +439,3 @@ def _total(values: Sequence[Any]) -> Any:
         names = dict.fromkeys(name for table in tables for name in table)
         return {name: _total([table.get(name) for table in tables]) for name in names}
     return sum(value for value in values if isinstance(value, int | float))
-
-
-def _chunks(result: Mapping[str, Any], counted: bool) -> Iterator[str]:
-    """Return a completion as server-sent events, as a client that streams expects them."""
-    head = {key: value for key, value in result.items() if key not in ("choices", "useralign")}
-    head |= {"object": "chat.completion.chunk", "usage": None}
-    last = {"useralign": result["useralign"]} if "useralign" in result else {}
-
-    def event(choices: list[dict[str, Any]], **more: Any) -> str:
-        return f"data: {json.dumps(head | {'choices': choices} | more)}\n\n"
-
-    for choice in result["choices"]:
-        message, index = dict(choice["message"]), choice.get("index", 0)
-        text = str(message.pop("content", None) or "")
-        if isinstance(calls := message.get("tool_calls"), list):
-            message["tool_calls"] = [{"index": n, **call} for n, call in enumerate(calls)]
-        start = {"index": index, "finish_reason": None}
-        yield event([start | {"delta": message | {"content": "" if text else None}}])
-        for place in range(0, len(text), PIECE):
-            yield event([start | {"delta": {"content": text[place : place + PIECE]}}])
-        end = {"index": index, "finish_reason": choice.get("finish_reason"), "delta": {}}
-        yield event([end], **last)
-    if counted:
-        yield event([], usage=result["usage"])
-    yield "data: [DONE]\n\n"

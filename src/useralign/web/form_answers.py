@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from useralign.session import Session
     from useralign.wishes import Chip
 
-MOST_WISHES = 12  # that are proposed
+MOST_WISHES = 8  # that are proposed: two lines of chips
 LONGEST_REMARK = 1000
 LONGEST_TIME = 24 * 3600 * 1000
 

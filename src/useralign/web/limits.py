@@ -16,7 +16,7 @@ import ipaddress
 import math
 import threading
 from collections import Counter
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
@@ -116,14 +116,19 @@ class Turns:
 
 
 async def in_turn(request: Request) -> AsyncIterator[None]:
-    """Let few requests at once compute for one session, one browser and one address.
+    """Let few requests at once compute for one person and for one address.
 
-    A dependency of the routes that rebuild sessions.
+    A dependency of the routes that rebuild sessions, or may take long otherwise.
     """
     limits: Limits = request.app.state.limits
     address = limits.visitor(request)
-    person = request.cookies.get("useralign") or request.path_params.get("session_id") or address
-    async with limits.turns.turn(person), limits.turns_of_address.turn(address):
+    async with limits.turn_of_person(request), limits.turns_of_address.turn(address):
+        yield
+
+
+async def one_by_one(request: Request) -> AsyncIterator[None]:
+    """Let one request at once compute for one person, many of whom may share an address."""
+    async with request.app.state.limits.turn_of_person(request):
         yield
 
 
@@ -154,6 +159,16 @@ class Limits:
     def newcomers(self, study: str, most: int, seconds: float) -> Limiter:
         """Return the limiter of a study's new participants: so many per visitor in so long."""
         return self._limiter(most / seconds, most, f"new participants from your network in {study}")
+
+    @asynccontextmanager
+    async def turn_of_person(self, request: Request) -> AsyncIterator[None]:
+        """Wait for the turn of a browser, and of the session or participant that it asks for."""
+        cookie, path = request.cookies.get("useralign"), request.path_params
+        async with AsyncExitStack() as turns:
+            for person in (cookie, path.get("session_id"), path.get("token")):
+                if person:
+                    await turns.enter_async_context(self.turns.turn(person))
+            yield
 
     def visitor(self, request: Request) -> str:
         """Return where a request comes from; to be handed to a limiter, and to nothing else."""

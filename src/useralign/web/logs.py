@@ -90,4 +90,5 @@ CONFIGURATION: dict[str, Any] = {
         }
     },
     "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {"python_multipart": {"level": "ERROR"}},  # its warnings quote what was sent
 }

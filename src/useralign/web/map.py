@@ -56,7 +56,6 @@ class Map:
     dots: list[Dot]  # the best one last, so that it lies on top
     # from the middle to where the taste points; None where that explains too little
     arrow: Line | None
-    head: str  # of the arrow, as the points of a polygon
     width: float = WIDTH
     height: float = HEIGHT
 
@@ -89,11 +88,7 @@ def draw(session: Session) -> Map:
     others = [k for k in _sample(len(points), met) if k != best]
     told = session.cost and _share_shown(flat, session.scores) >= TELLING
     arrow = _arrow(axes @ _taste(session), middle) if told else None
-    return Map(
-        [dot(k) for k in (*others, best)],
-        arrow,
-        _head(arrow) if arrow else "",
-    )
+    return Map([dot(k) for k in (*others, best)], arrow)
 
 
 def _fitted(flat: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -150,17 +145,6 @@ def _arrow(taste: NDArray[np.float64], middle: NDArray[np.float64]) -> Line | No
     room = np.where(way > 0, np.array([WIDTH, HEIGHT]) - EDGE - middle, middle - EDGE)
     reach = float((np.maximum(room, 0.0) / np.maximum(np.abs(way), 1e-9)).min())
     return (*_rounded(middle), *_rounded(middle + way * min(reach, LONGEST_ARROW)))
-
-
-def _head(arrow: Line) -> str:
-    start, tip = np.array(arrow[:2]), np.array(arrow[2:])
-    length = float(np.linalg.norm(tip - start))
-    if length == 0.0:
-        return ""
-    way = (tip - start) / length
-    side = np.array([-way[1], way[0]])
-    corners = (tip + 6 * way, tip - 4 * way + 5 * side, tip - 4 * way - 5 * side)
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
 
 
 def _rounded(point: NDArray[np.float64]) -> tuple[float, float]:

@@ -178,15 +178,15 @@ class Assistant:
     def remember(
         self, allow: Annotated[bool, Field(description="What the person said when asked.")]
     ) -> str:
-        """Remember the person's choices for their next questions, or stop to.
+        """Let the person's choices, earlier ones too, count for their next questions, or stop to.
 
-        Only if the person said so. Nothing is remembered before.
+        Only if the person said so. Nothing counts before.
         """
         with _as_tool_errors():
             persons, owner = self._state.store.persons, self.owner
             share = persons.visit(owner, self._state.settings.now()).share
             persons.allow(owner, remember=allow, share=share and allow)
-            return "Their choices will be remembered." if allow else "Nothing is remembered."
+            return "Their choices count from now on." if allow else "Nothing is remembered."
 
     def memory(self) -> str:
         """Return what the person liked in earlier sessions, if they want it remembered."""
@@ -232,7 +232,8 @@ class Assistant:
         """Store the candidates that came along or are here already; None if there are none."""
         pools, line = self._state.store.pools, check_question(question)
         if candidates is not None:
-            texts = [Candidate(text=text, source="given") for text in candidates]
+            different = dict.fromkeys(text.strip() for text in candidates)
+            texts = [Candidate(text=text, source="given") for text in different]
             return str(pools.add(Pool.from_texts(line, texts), owner))
         if (ready := find_pool(PoolRequest(line))) is None:
             return None
@@ -338,19 +339,15 @@ def _hear(stored: StoredSession, step: int, reply: Any) -> CallToolResult | None
         choice = (reply.content or {}).get("choice")
         if choice not in choices:
             raise AnswerError(f"the form came back with {choice!r:.60}, none of its choices")
-        stored.answer(step, _by_position(choices.index(str(choice)), len(choices)))
+        word = {NONE: "none", ENOUGH: "enough"}.get(str(choice)) or str(
+            choices.index(str(choice)) + 1
+        )
+        stored.answer(step, _response(stored, step, word))
         return None
     if isinstance(reply, ElicitResult) and reply.action == "decline":
         stored.answer(step, UserResponse("stop"))
         return _show(stored, "The person does not want to be asked; this is the best guess so far.")
     return _show(stored, "The person closed the form without an answer. Ask before you go on.")
-
-
-def _by_position(position: int, choices: int) -> UserResponse:
-    """Return the response of a choice in a form, of which the last two are words."""
-    if position >= choices - 2:
-        return UserResponse("stop" if position == choices - 1 else "neither")
-    return UserResponse("choice", position=position)
 
 
 def _response(stored: StoredSession, step: int, choice: str) -> UserResponse:

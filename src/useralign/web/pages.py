@@ -14,24 +14,18 @@ from useralign import domains, models
 from useralign.errors import ConflictError, InputError, ModelUnavailableError, OptionError
 from useralign.memory import summary
 from useralign.memory.from_store import memory_of
-from useralign.models.weights import DEFAULT_TEXT_MODEL
 from useralign.pooling import PoolRequest, check_question, find_pool, nearest_shipped
 from useralign.store import GRACE
 from useralign.web import pool_jobs, start_session, uploads
 from useralign.web.identity import COOKIE, CurrentVisitor, set_cookie
+from useralign.web.limits import in_turn
 from useralign.web.rendering import as_file, brief, page, to
 
 if TYPE_CHECKING:
     from useralign.store import PoolJob, Store
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, dependencies=[Depends(in_turn)])
 METHODS = (start_session.FEW, start_session.CERTAIN, start_session.QUICK)
-# How to get a model: what it is, and what to type.
-COMMANDS = (
-    ("A model on this computer, once", f"useralign models pull {DEFAULT_TEXT_MODEL}"),
-    ("Or Ollama, LM Studio, llama.cpp or vLLM: found when it runs here", "ollama serve"),
-    ("Or a service that you have a key for", "OPENAI_API_KEY=your-key useralign serve"),
-)
 # Offered on the start page, in this order, with a heading.
 EXAMPLE_DOMAINS = (
     ("food64d", "Food"),
@@ -314,7 +308,7 @@ def show_start(
         example_groups=example_groups(),
         few=FEW,
         choices=models.available() if allowed else [],
-        commands=COMMANDS if allowed else [],
+        remedies=models.remedies() if allowed else [],
         nearest=nearest_shipped(question) if helpless else [],
         unfinished=waiting[:MOST_UNFINISHED],
         remembers=store.persons.get(owner).remember,

@@ -49,7 +49,7 @@ PLAIN = {
 }
 PROGRAMS = ("/api", "/mcp", OPENAI)  # where addresses begin that are not for browsers
 # Addresses of services, and paths of at least two folders.
-_INSIDES = re.compile(r"\w+://[^\s,;)]+|(?<![\w.])[~/](?:[\w.~-]+/)+[\w.~-]*")
+_INSIDES = re.compile(r"(?<!\w)\w+://[^\s,;)]+|(?<![\w.~-])[~/](?:[\w.~-]+/)+[\w.~-]*")
 _FRAMEWORKS = {"Not Found", "Method Not Allowed"}
 ADVICE = {
     403: "Go back to the page and try once more. If it happens again, allow cookies for this site.",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("useralign.web")
 
-UPLOADS = "/ask"  # where files may be sent to
+UPLOADS = ("/ask", "/v1/chat/completions")  # where files and pictures may be sent to
 SHARED = ("/api/", "/media/", "/user-align.js")  # what pages of allowed sites may ask for
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
@@ -63,8 +63,7 @@ def is_same_origin(request: Request) -> bool:
     origin = request.headers.get("origin")
     if origin is None:
         return True
-    parts = urlsplit(origin)
-    return parts.scheme == request.url.scheme and parts.netloc == request.headers.get("host")
+    return origin == f"{request.url.scheme}://{request.headers.get('host')}"
 
 
 def too_large(largest: int) -> HTTPException:
@@ -164,7 +163,7 @@ class Guard:
 
     def _largest(self, request: Request) -> int:
         """Return how many bytes a request may have: more where people bring their own files."""
-        uploading = request.url.path == UPLOADS and request.method == "POST"
+        uploading = request.url.path in UPLOADS and request.method == "POST"
         return self._settings.largest_upload if uploading else self._settings.largest_body
 
 

@@ -6,7 +6,6 @@ import logging.config
 import multiprocessing
 import multiprocessing.connection
 import os
-import secrets
 import signal
 import socket
 import sys
@@ -26,11 +25,12 @@ from useralign.store.database import default_url
 from useralign.web import logs
 from useralign.web.app import create_app
 from useralign.web.connections import BoundedProtocol
-from useralign.web.settings import LOCAL_NAMES, Settings, is_loopback, no_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from multiprocessing.context import SpawnProcess
+
+    from useralign.web.settings import Settings
 
 _QUEUE = 1024
 SWITCH = 0.001  # seconds after which a thread that computes lets another go on
@@ -50,53 +50,20 @@ _HOW: dict[str, Any] = {
 class Serving:
     """What to serve, and where."""
 
+    settings: Settings
     host: str = "127.0.0.1"
     port: int = 8000  # 0 takes one that is free
     database: str | None = field(default=None, repr=False)  # the store's address
-    secret: str | None = field(default=None, repr=False)
-    workers: int = 1  # how many processes
-    behind_proxy: bool = False  # believe what a proxy says about the scheme and the host
-    hosts: tuple[str, ...] = ()  # names under which the server may be addressed
-    making: bool | None = None  # whether visitors may have a model make answers
-    upstream: str | None = None  # the model behind `/v1`
-    origins: tuple[str, ...] = ()  # other sites whose pages may hold sessions
-    # what tokens are signed with where there is no secret
-    signing: str = field(default_factory=secrets.token_urlsafe, repr=False, compare=False)
-
-    def settings(self) -> Settings:
-        """Return the settings; `OptionError` if it would listen beyond here without a secret."""
-        # Behind a proxy, and under another name, strangers come in by the loopback interface.
-        names = sorted(set(self.hosts) - LOCAL_NAMES)
-        loopback = is_loopback(self.host) and not self.behind_proxy and not names
-        if not loopback and self.secret is None:
-            where = f"at {self.host}, beyond this machine,"
-            if names:
-                where = f"under the name {names[0]}"
-            if self.behind_proxy:
-                where = "for a proxy"
-            raise OptionError(no_secret(where))
-        return Settings(
-            secret=self.secret,
-            loopback=loopback,
-            trust_proxy=self.behind_proxy,
-            hosts=frozenset(self.hosts),
-            making=self.making,
-            upstream=self.upstream,
-            workers=self.workers,
-            origins=frozenset(self.origins),
-            signing=self.secret or self.signing,
-        )
 
 
 def serve(serving: Serving, ready: Callable[[str], None]) -> None:
     """Serve until stopped by Ctrl-C or a signal; `ready` gets the address once it answers."""
-    settings = serving.settings()
     listening = _socket(serving.host, serving.port)
     address = _address(serving.host, listening.getsockname()[1])
     store = open_store(serving.database)  # before any worker, so that one migrates
     try:
-        if serving.workers == 1:
-            app = create_app(store, settings)
+        if serving.settings.workers == 1:
+            app = create_app(store, serving.settings)
             _warm()
             _Server(uvicorn.Config(app, **_HOW), lambda: ready(address)).run([listening])
         else:
@@ -123,7 +90,7 @@ def _serve_by_workers(serving: Serving, listening: socket.socket) -> None:
     try:
         while True:
             workers = [worker for worker in workers if worker.is_alive()]
-            for _ in range(serving.workers - len(workers)):
+            for _ in range(serving.settings.workers - len(workers)):
                 workers.append(context.Process(target=_work, args=(serving, listening)))
                 workers[-1].start()
             multiprocessing.connection.wait([worker.sentinel for worker in workers])
@@ -140,7 +107,7 @@ def _work(serving: Serving, listening: socket.socket) -> None:
     """Serve in a worker process, until told to stop or left alone."""
     logging.config.dictConfig(logs.CONFIGURATION)
     try:
-        app = create_app(open_store(serving.database), serving.settings())
+        app = create_app(open_store(serving.database), serving.settings)
     except UseralignError as error:
         logging.getLogger("useralign.web").warning("a worker cannot start: %s", logs.brief(error))
         sys.exit(1)

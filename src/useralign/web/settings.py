@@ -6,14 +6,14 @@ import ipaddress
 import secrets
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from useralign.errors import OptionError
 from useralign.pooling import load_generator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from useralign.models import Generator
 
@@ -23,69 +23,39 @@ LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True)
 class Settings:
-    """What is decided when the server starts.
+    """What is decided when the server starts."""
 
-    Parameters
-    ----------
-    secret : str, optional
-        Opens the administration pages, and is what pseudonyms are keyed with. Needed beyond
-        this machine.
-    loopback : bool
-        Whether only this machine can reach the server. Then the API needs no key, requests for
-        other host names are refused (a page elsewhere could otherwise reach us under its own
-        name), and anybody may have a model make answers.
-    hosts : frozenset of str
-        The names under which the server may be addressed, besides those of this machine; none
-        given: any, beyond loopback.
-    origins : frozenset of str
-        Other sites whose pages may hold sessions by tokens, such as `https://app.example`.
-    signing : str
-        What tokens are signed with; all processes that share a database must have the same.
-    trust_proxy : bool
-        Believe the X-Forwarded-Proto, -Host and -For of a proxy in front.
-    making : bool, optional
-        Whether visitors may have a model make answers, at the server's expense. As `loopback`
-        when not given. API keys always may.
-    generator : callable
-        Returns the generator of a name.
-    upstream : str, optional
-        The name of the one behind `/v1`; the best that is available when not given.
-    workers : int
-        How many processes serve the same address.
-    now : callable
-        Returns the time, in seconds since 1970.
-    largest_body, largest_upload : int
-        Bytes of a request, and of one with files.
-    answers_per_minute, answers_at_once : float, int
-        How fast one person may answer, in the long run and in a burst.
-    views_per_minute : float
-        How many pages of sessions one person may look at.
-    asks_per_hour : float
-        How many questions one visitor may put.
-    tries_per_minute : float
-        How many wrong keys or passwords one visitor may try.
-    limit_participants : bool
-        Whether a study limits who begins from one network address; not where all come from one.
-    """
-
+    # Opens the administration pages, and is what pseudonyms are keyed with. Needed beyond this
+    # machine.
     secret: str | None = field(default=None, repr=False)
+    # Whether only this machine can reach the server. Then the API needs no key, requests for other
+    # host names are refused (a page elsewhere could otherwise reach us under its own name), and
+    # anybody may have a model make answers.
     loopback: bool = True
+    # Names under which the server may be addressed, besides those of this machine; none given: any,
+    # beyond loopback.
     hosts: frozenset[str] = frozenset()
+    # Other sites whose pages may hold sessions by tokens, such as `https://app.example`.
     origins: frozenset[str] = frozenset()
+    # What tokens are signed with; all processes that share a database must have the same.
     signing: str = field(default_factory=secrets.token_urlsafe, repr=False, compare=False)
-    trust_proxy: bool = False
+    trust_proxy: bool = False  # believe the X-Forwarded-Proto, -Host and -For of a proxy in front
+    # Whether visitors may have a model make answers, at the server's expense: as `loopback` when
+    # not given. API keys always may.
     making: bool | None = None
-    generator: Callable[[str | None], Generator] = load_generator
-    upstream: str | None = None
-    workers: int = 1
-    now: Callable[[], float] = time.time
-    largest_body: int = 4 * 1024 * 1024
-    largest_upload: int = 40 * 1024 * 1024
+    generator: Callable[[str | None], Generator] = load_generator  # the generator of a name
+    upstream: str | None = None  # the name of the one behind `/v1`; else the best that is available
+    workers: int = 1  # how many processes serve the same address
+    now: Callable[[], float] = time.time  # seconds since 1970
+    largest_body: int = 4 * 1024 * 1024  # bytes of a request
+    largest_upload: int = 40 * 1024 * 1024  # and of one with files
+    # How fast one person may answer, in the long run and in a burst, and look at pages of sessions.
     answers_per_minute: float = 240.0
     answers_at_once: int = 120
     views_per_minute: float = 300.0
-    asks_per_hour: float = 240.0
-    tries_per_minute: float = 10.0
+    asks_per_hour: float = 240.0  # questions of one visitor
+    tries_per_minute: float = 10.0  # wrong keys or passwords of one visitor
+    # Whether a study limits who begins from one network address; not where all come from one.
     limit_participants: bool = True
 
     def __post_init__(self) -> None:
@@ -105,6 +75,22 @@ class Settings:
     def allowed_hosts(self) -> frozenset[str]:
         """The host names that are answered to; empty: all."""
         return self.hosts | LOCAL_NAMES if self.hosts or self.loopback else frozenset()
+
+
+def settings_at(
+    host: str, *, secret: str | None, hosts: Collection[str], trust_proxy: bool, **others: Any
+) -> Settings:
+    """Return the settings to listen at a host; `OptionError` if that is too open for no secret."""
+    # Behind a proxy, and under another name, strangers come in by the loopback interface.
+    names = sorted(set(hosts) - LOCAL_NAMES)
+    loopback = is_loopback(host) and not trust_proxy and not names
+    if not loopback and secret is None:
+        where = f"under the name {names[0]}" if names else f"at {host}, beyond this machine,"
+        raise OptionError(no_secret("for a proxy" if trust_proxy else where))
+    if secret is not None:
+        others["signing"] = secret
+    about = {"secret": secret, "hosts": frozenset(hosts), "trust_proxy": trust_proxy}
+    return Settings(loopback=loopback, **about, **others)  # type: ignore[arg-type]
 
 
 def is_loopback(host: str) -> bool:

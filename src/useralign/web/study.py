@@ -22,13 +22,14 @@ from useralign.store import digest
 from useralign.study import ParticipantFlow, Study
 from useralign.study.design import QUERY, split_stage
 from useralign.study.flags import LEFT
-from useralign.study.flow import MILLISECONDS, PageForm
+from useralign.study.flow import MILLISECONDS, ElsewhereError, PageForm
 from useralign.study.pages import DECLINED, QUOTA_FULL, RETURNED, WITHDRAWN, in_language
 from useralign.study.recruiting import Arrival, arrive, completion
 from useralign.study.recruitment import MTURK_HOSTS
-from useralign.study.wording import choose_language
+from useralign.study.wording import ENGLISH, PLAIN, RefusedError, Words, choose_language
 from useralign.web import form_answers
 from useralign.web.identity import set_cookie, visitor
+from useralign.web.limits import one_by_one
 from useralign.web.problems import describe
 from useralign.web.rendering import render
 from useralign.web.security import policy
@@ -36,10 +37,9 @@ from useralign.web.security import policy
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from useralign.study import Design
     from useralign.study.flow import View
 
-router = APIRouter(prefix="/study", include_in_schema=False)
+router = APIRouter(prefix="/study", include_in_schema=False, dependencies=[Depends(one_by_one)])
 _SCREEN = re.compile(r"\d{1,5}x\d{1,5} \d{1,5}x\d{1,5} \d(\.\d{1,20})?")
 _SHARE = 4  # one in so many may begin from one network address, unless the study says otherwise
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -94,8 +94,7 @@ def landing(request: Request, flow: Flow, slug: str) -> Response:
     if not (study.open or returning or arrival.preview):
         language = _language(request, study, request.query_params.get("lang", ""))
         return _unrecorded(request, study, arrival, study.state, language=language)
-    values = {"arrival": arrival, "token": token, "returning": returning}
-    return _first_page(request, study, arrival, values)
+    return first_page(request, study, arrival, request.query_params, token=token, back=returning)
 
 
 @router.post("/{slug}")
@@ -112,8 +111,8 @@ def consent(request: Request, flow: Flow, slug: str, fields: Fields) -> Response
         if form.get("decline") and not present:
             return _unrecorded(request, study, arrival, f"end_{DECLINED}", language=language)
         if form.get("agree") != "yes" and not present:
-            values = {"arrival": arrival, "token": token, "returning": False, "unticked": True}
-            return _first_page(request, study, arrival, values, status=422)
+            known = {**arrival.details, "lang": language}
+            return first_page(request, study, arrival, known, token=token, unticked=True)
         if not (present or arrival.proven):
             _take_newcomer(request, study)
         about = _client(request, form)
@@ -189,16 +188,17 @@ def _take(
     """Hand what was sent to the flow; return what is wrong with it, by field."""
     time = form_answers.milliseconds(form.milliseconds)
     name = split_stage(form.stage)[0]
+    client = {LEFT: str(form.left)} | ({} if time is None else {MILLISECONDS: str(time)})
     if form.leave in (RETURNED, WITHDRAWN):
         flow.leave(slug, token, form.leave)
     elif name == QUERY:
         flow.begin(slug, token, form.stage)
+        flow.note(slug, token, form.stage, 0, client)
     elif form.response is not None:
         flow.answer(slug, token, form.stage, form.step, form.response, milliseconds=time)
         if form.left:
-            flow.note_left(slug, token, form.stage, form.left)
+            flow.note(slug, token, form.stage, form.step, {LEFT: str(form.left)})
     elif flow.studies.get(slug).design.page(name) is not None:
-        client = {LEFT: str(form.left)} | ({} if time is None else {MILLISECONDS: str(time)})
         return flow.submit(slug, token, form.stage, form.step, PageForm(fields, client))
     return {}
 
@@ -236,14 +236,28 @@ def _token_in(form: Mapping[str, str], arrival: Arrival) -> str:
     return token
 
 
-def _first_page(
-    request: Request, study: Study, arrival: Arrival, values: dict[str, Any], status: int = 200
+def first_page(
+    request: Request,
+    study: Study,
+    arrival: Arrival,
+    query: Mapping[str, str],
+    *,
+    token: str = "",
+    back: bool = False,
+    unticked: bool = False,
+    note: str = "",
 ) -> Response:
-    language = _language(request, study, request.query_params.get("lang", ""))
-    links = {
-        code: urlencode({**request.query_params, "lang": code}) for code in study.design.languages
+    """Show what the study is about; `query` is what the address says, `back` who has a place."""
+    language = _language(request, study, query.get("lang", ""))
+    values = {
+        "arrival": arrival,
+        "token": token,
+        "returning": back,
+        "unticked": unticked,
+        "note": note,
+        "queries": {code: urlencode({**query, "lang": code}) for code in study.design.languages},
     }
-    values = {"unticked": False, "queries": links} | values
+    status = 422 if unticked else 200
     response = _page(request, study, "study/landing.html", values, language=language, status=status)
     who = visitor(request)
     if who.fresh and not (arrival.proven or arrival.preview):  # who comes back must hold it
@@ -310,30 +324,37 @@ def _page(
 
 def _in_frame(response: Response, study: Study | None) -> Response:
     """Let Mechanical Turk show a page in its frame, where the study is there."""
-    if study is not None and (framed := _framed_policy(study.design)):
-        response.headers["content-security-policy"] = framed
+    mode = study.design.recruitment.mturk if study is not None else "off"
+    if mode != "off":
+        frames = " ".join(f"https://{host}" for host in _FRAMES[mode])
+        handed_in = f"form-action 'self' https://{MTURK_HOSTS[mode]}"
+        whole = policy(frame_ancestors=f"'self' {frames}")
+        response.headers["content-security-policy"] = whole.replace("form-action 'self'", handed_in)
     return response
-
-
-def _framed_policy(design: Design) -> str | None:
-    """Return the content security policy of pages in Mechanical Turk's frame; None elsewhere."""
-    mode = design.recruitment.mturk
-    if mode == "off":
-        return None
-    frames = " ".join(f"https://{host}" for host in _FRAMES[mode])
-    whole = policy(frame_ancestors=f"'self' {frames}")
-    return whole.replace("form-action 'self'", f"form-action 'self' https://{MTURK_HOSTS[mode]}")
 
 
 def _problem(request: Request, error: Exception, study: Study | None = None) -> Response:
     """Answer an error with a page of the study's kind, which leads nowhere else."""
     status, detail, headers = describe(error)
-    if status == 404:
-        detail = "There is no such page in this study. Open the link that you were given."
-    contact = ""
+    language, contact, words = ENGLISH, "", Words(PLAIN, {}, ENGLISH)
     if study is not None:
-        contact = in_language(study.design.contact, _language(request, study, ""))
-    values = {"path": request.url.path, "status": status, "detail": detail, "contact": contact}
+        language = _language(request, study, request.query_params.get("lang", ""))
+        contact, words = (
+            in_language(study.design.contact, language),
+            study.design.words_in(language),
+        )
+    title = "slow" if status == 429 else "failed" if status >= 500 else ""
+    heading = words(f"refused_{title}_title" if title else "refused_title")
+    if status == 404:
+        detail = words("refused_missing")
+    elif isinstance(error, RefusedError):
+        detail = words(error.key, **error.values)
+    elif isinstance(error, ElsewhereError):
+        heading, detail = words("elsewhere_title"), words("elsewhere_text")
+    values = {
+        "path": request.url.path, "status": status, "lang": language, "w": words,
+        "heading": heading, "detail": detail, "contact": contact,
+    }  # fmt: skip
     response = render("study/problem.html", values, status)
     response.headers.update(headers)
     return _in_frame(response, study)

@@ -20,10 +20,10 @@ from starlette.requests import Request
 
 from useralign.errors import FileFormatError, InputError, OptionError
 from useralign.extras import import_extra
-from useralign.models import embedder_for
+from useralign.models import embedder_for, picture_suffix
 from useralign.pool import Pool
 from useralign.pooling import list_items, read_pool, read_texts
-from useralign.pooling.parse import picture_suffix, words
+from useralign.pooling.parse import words
 from useralign.store import media
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 FEWEST = 2
 MOST_TEXTS = 500
 MOST_PICTURES = 60
+LARGEST_LIST = 10**6  # bytes; far more than so many answers have
 LONGEST_TEXT = 4000  # characters
 LISTS = (".txt", ".csv", ".jsonl", ".json")
 WHICH = "Which of these suits you best?"  # when there is no other question
@@ -82,6 +83,11 @@ class OwnAnswers:
             raise FileFormatError(
                 f"{name or 'a file'}: is neither a picture (PNG, JPEG, WebP, GIF, BMP) nor a list "
                 f"({', '.join(LISTS)})"
+            )
+        if len(content) > LARGEST_LIST:
+            raise InputError(
+                f"{name}: is larger than {LARGEST_LIST // 10**6} MB, too much for a list of at "
+                f"most {MOST_TEXTS} answers; leave out what is no answer"
             )
         texts = _texts_in(content, name, suffix)
         self.texts += texts

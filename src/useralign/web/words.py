@@ -10,14 +10,11 @@ if TYPE_CHECKING:
     from useralign.session import Session
     from useralign.store import Screen
 
+# Of ends that are not here nothing needs to be said but what is certain.
 REASONS = {
     "bound": "No other answer here can suit you better, by what you told us.",
-    "confident": "",
-    "budget": "",
     "limit": "That was the largest number of questions.",
     "exhausted": "There is nothing left worth asking.",
-    "stopped": "",
-    "chosen": "",
 }
 EQUAL = "These are equally good for you."
 NONE = "None of those you saw was right for you."
@@ -48,6 +45,12 @@ def progress(screen: Screen, session: Session) -> str:
     return f"{screen.cost + 1} of {about}{last}"
 
 
+def price(session: Session) -> str:
+    """Return what it takes to prove which is the best: "about 7 more questions", or nothing."""
+    count = session.proof_price()
+    return f"about {counted(count, 'more question')}" if count else ""
+
+
 def ending(screen: Screen, session: Session) -> str:
     """Return why a session is over and what is certain, as a sentence."""
     if screen.finished == "indifferent":
@@ -61,7 +64,7 @@ def ending(screen: Screen, session: Session) -> str:
         reason = "That is as close to your best as you asked for."
     elif screen.sure is not None and screen.finished in {"bound", "confident"}:
         enough = screen.sure[0] >= getattr(session.method, "sure", 1.0)
-        reason = REASONS["confident"] if enough else ENOUGH
+        reason = "" if enough else ENOUGH
     elif screen.finished == "bound":
         return reason
     return f"{reason} {_certainty(screen, session)}".strip()

@@ -15,7 +15,7 @@ from useralign.web.rendering import page
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-__all__ = ["install", "router"]
+__all__ = ["describe", "reference_router", "router"]
 
 reference_router = APIRouter(include_in_schema=False)
 PROBLEMS = {
@@ -79,10 +79,8 @@ def reference(request: Request) -> Response:
     )
 
 
-def install(app: FastAPI) -> None:
-    """Add the API and its reference to an application; the description is built once."""
-    app.include_router(router)
-    app.include_router(reference_router)
+def describe(app: FastAPI) -> None:
+    """Let an application describe itself in our words; the description is built once."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:

@@ -80,6 +80,7 @@ button { font: 600 1em/1.2 var(--font); color: inherit; cursor: pointer; }
 .certain { color: var(--soft); margin-top: 1em; }
 .trouble { color: var(--bad); margin-top: 0.6em; }
 .note { background: var(--sunken); border-radius: 10px; padding: 0.7em 1em; }
+slot { display: block; margin-top: 0.8em; }
 @container (min-width: 36em) {
   .texts:not(.n3) { grid-template-columns: repeat(2, minmax(0, 1fr)); }
   .texts:is(.n3, .n5, .n6, .n7, .n8, .n9) { grid-template-columns: repeat(3, minmax(0, 1fr)); }
