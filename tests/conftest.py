@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.databases import Server, postgres
+from tests.databases import PostgresServer, postgres
 from useralign import Pool
 from useralign.store import Store, open_store
 from useralign.store.database import sqlite_url
@@ -27,16 +27,22 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ["USERALIGN_SERVERS"] = "off"
 
 
-# What takes longest, begun first: so both workers of `make test` end at about the same time.
+# What takes longest, begun first: so the workers of `make test` end at about the same time.
 EARLY = (
     "tests/browser",
     "tests/web",
     "tests/golden",
     "tests/lab",
     "tests/geometry/test_agreement.py",
+    "tests/faults",
+    "tests/examples",
     "tests/models",
     "tests/pooling",
     "tests/cli",
+    "tests/test_docs.py",
+    "tests/study",
+    "tests/store",
+    "tests/test_packaging.py",
 )
 
 
@@ -64,7 +70,7 @@ def pool() -> Pool:
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[Server]:
+def postgres_server() -> Iterator[PostgresServer]:
     """A PostgreSQL server for the whole run of a process, started when it is first needed."""
     with postgres() as server:
         yield server
@@ -90,7 +96,7 @@ def store_url(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param == "sqlite":
         yield request.getfixturevalue("sqlite_copy")
         return
-    server: Server = request.getfixturevalue("postgres_server")
+    server: PostgresServer = request.getfixturevalue("postgres_server")
     with server.lent() as address:
         yield address
 

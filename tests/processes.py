@@ -1,4 +1,4 @@
-"""`useralign ARGS` in real processes that start at once.
+"""`useralign ARGS`, or a program in Python, in real processes that start at once.
 
 A new interpreter spends a second on imports before a server answers. So one process per test
 worker imports everything, and the processes that tests talk to, press keys in and kill are forked
@@ -13,6 +13,8 @@ import os
 import signal
 import sys
 import threading
+import types
+import warnings
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -27,35 +29,49 @@ class Command:
     Parameters
     ----------
     args : str
-        The words after `useralign`.
+        The words after `useralign`; or `"-c"` and a program in Python, as after `python -W error`.
     environment : mapping, optional
         All its environment variables; by default those of this process.
     terminal : str, optional
         The path of the terminal that it is run in; without one, nothing can be typed, and what
         it prints is read from `output`.
+    folder : Path, optional
+        Where it is run; by default where this process is.
+    errors : bool
+        Whether `output` has what is printed as errors as well.
     """
 
     def __init__(
-        self, *args: str, environment: Mapping[str, str] | None = None, terminal: str | None = None
+        self,
+        *args: str,
+        environment: Mapping[str, str] | None = None,
+        terminal: str | None = None,
+        folder: Path | None = None,
+        errors: bool = False,
     ) -> None:
         reader, writer = _CONTEXT.Pipe(duplex=False)
-        state = (args, dict(environment or os.environ), str(Path.cwd()))
-        self._process = _CONTEXT.Process(target=_begin, args=(*state, writer, terminal))
+        state = (args, dict(environment or os.environ), str(folder or Path.cwd()))
+        streams = {"terminal": terminal, "errors": errors}
+        self._process = _CONTEXT.Process(target=_begin, args=(*state, writer), kwargs=streams)
         self._process.start()
         writer.close()
         with reader:
             self.output = os.fdopen(os.dup(reader.fileno()), encoding="utf-8")
 
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        assert self._process.pid is not None
+        return self._process.pid
+
     def interrupt(self) -> None:
         """Press Ctrl-C."""
-        assert self._process.pid is not None
-        os.kill(self._process.pid, signal.SIGINT)
+        os.kill(self.pid, signal.SIGINT)
 
     def kill(self) -> None:
         """End it as a power cut would, with all that it started: no warning, no clean-up."""
-        assert self._process.pid is not None
         if self._process.exitcode is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            os.killpg(self.pid, signal.SIGKILL)
         self.wait()
 
     def wait(self) -> int:
@@ -71,11 +87,11 @@ def _begin(
     environment: dict[str, str],
     folder: str,
     output: Connection,
+    *,
     terminal: str | None,
+    errors: bool,
 ) -> None:
     """Put on the process what an interpreter finds when it starts, and run the command."""
-    from useralign.cli import main
-
     os.setsid()
     threading.Thread(target=_end_with_the_tests, daemon=True).start()
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -84,6 +100,7 @@ def _begin(
     os.chdir(folder)
     if terminal is None:
         streams = {0: os.open(os.devnull, os.O_RDONLY), 1: output.fileno()}
+        streams |= {2: output.fileno()} if errors else {}
     else:  # the first terminal that the leader of a session opens is its own
         streams = dict.fromkeys(range(3), os.open(terminal, os.O_RDWR))
     for number, source in streams.items():
@@ -93,8 +110,15 @@ def _begin(
         os.fdopen(number, mode, encoding="utf-8", closefd=False)
         for number, mode in ((0, "r"), (1, "w"), (2, "w"))
     )
-    sys.argv = ["useralign", *args]
-    main()
+    if args[0] == "-c":
+        warnings.simplefilter("error")
+        program = sys.modules["__main__"] = types.ModuleType("__main__")
+        exec(args[1], vars(program))  # noqa: S102 - code of our own pages
+    else:
+        from useralign.cli import main
+
+        sys.argv = ["useralign", *args]
+        main()
 
 
 def _end_with_the_tests() -> None:

@@ -6,10 +6,9 @@ import doctest
 import json
 import re
 import shlex
-import subprocess
-import sys
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import typer.main
@@ -18,6 +17,7 @@ from tools import reference
 import useralign.one_call
 import useralign.session
 import useralign.testing
+from tests.processes import Command
 from tests.web.routes import table
 from useralign.cli.app import build
 from useralign.models.providers import providers
@@ -70,15 +70,15 @@ def test_examples_in_docstrings(module: object) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_says_what_it_is(page: Path) -> None:
     for fence in _FENCE.finditer(page.read_text("utf-8")):
-        known = {"python", "sh", *SHOWN}
-        assert fence["language"] in known, f"{page.name}: a block of {fence['language']!r}"
+        languages = {"python", "sh", *SHOWN}
+        assert fence["language"] in languages, f"{page.name}: a block of {fence['language']!r}"
 
 
 @pytest.mark.parametrize("block", [b for b in blocks("python") if not b.why], ids=lambda b: b.page)
 def test_python_runs(block: Block, tmp_path: Path) -> None:
-    command = [sys.executable, "-W", "error", "-c", block.code]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    process = Command("-c", block.code, folder=tmp_path, errors=True)
+    output = process.output.read()
+    assert process.wait() == 0, output
 
 
 @pytest.mark.parametrize("block", [b for b in blocks("sh") if not b.why], ids=lambda b: b.page)
@@ -86,19 +86,10 @@ def test_commands_run(block: Block, tmp_path: Path) -> None:
     for words in commands(block):
         if words[0] == "make":
             continue  # installs and runs this very suite
-        known = {"useralign": "useralign.cli", "python": None}
-        assert words[0] in known, f"not run, and not marked so: {words}"
-        module = known[words[0]]
-        line = [sys.executable, *(["-m", module] if module else []), *words[1:]]
-        done = subprocess.run(
-            line,
-            cwd=tmp_path,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{words}: {done.stderr}"
+        assert words[0] == "useralign", f"not run, and not marked so: {words}"
+        process = Command(*words[1:], folder=tmp_path, errors=True)
+        output = process.output.read()
+        assert process.wait() == 0, f"{words}: {output}"
 
 
 @pytest.mark.parametrize("block", blocks("sh"), ids=lambda b: b.page)
@@ -111,9 +102,14 @@ def test_commands_exist(block: Block) -> None:
             _check_command(words)
 
 
+@cache
+def _command_line() -> Any:
+    return typer.main.get_command(build())
+
+
 def _check_command(words: list[str]) -> None:
     """Check that a command exists and has the options that are given to it."""
-    command = typer.main.get_command(build())
+    command = _command_line()
     rest = words[1:]
     while (children := getattr(command, "commands", None)) and rest:
         assert rest[0] in children or rest[0].startswith("-"), f"no command: {shlex.join(words)}"

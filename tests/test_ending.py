@@ -57,11 +57,11 @@ def test_the_shortlist_leaves_out_what_will_not_do() -> None:
     assert ua.Session(pool_of(1)).shortlist == ua.Session(pool_of(1)).ranking
 
 
-@pytest.mark.parametrize("place", [0, 1, 2, 10])
-def test_the_choice_is_the_answer_and_teaches(place: int) -> None:
+@pytest.mark.parametrize("rank", [0, 1, 2, 10])
+def test_the_choice_is_the_answer_and_teaches(rank: int) -> None:
     session = ended()
     cost, before = session.cost, state(session)
-    wanted = session.ranking[place]
+    wanted = session.ranking[rank]
     shortlist = {candidate.index for candidate in session.shortlist}
     session.choose(wanted)
     assert (session.best, session.choice, session.stop_reason) == (wanted, wanted, "chosen")
@@ -131,9 +131,9 @@ def test_asking_for_more_can_be_undone(steer: Callable[[ua.Session], None]) -> N
 
 def test_a_proof_is_the_papers_method_with_all_answers() -> None:
     session = ended()
-    told = session.answers
+    answers = session.answers
     session.prove()
-    paper = ua.Session(session.pool).to_dict() | {"answers": [a.to_data() for a in told]}
+    paper = ua.Session(session.pool).to_dict() | {"answers": [a.to_data() for a in answers]}
     reference = ua.Session.from_dict(session.pool, paper)
     assert (session.method.name, session.epsilon, session.per_screen) == ("useralign", 0.0, 2)
     user = Consistent(session.pool, np.random.default_rng(0).normal(size=8), seed=0)

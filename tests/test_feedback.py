@@ -17,37 +17,37 @@ from useralign.users import Consistent, converse
 ENGINES = ["useralign", "useralign_loss", "iidbest"]
 
 
-def asked(session: ua.Session) -> ua.Comparison:
+def next_comparison(session: ua.Session) -> ua.Comparison:
     comparison = session.ask()
     assert comparison is not None
     return comparison
 
 
-def places(comparison: ua.Comparison) -> list[int]:
+def indices(comparison: ua.Comparison) -> list[int]:
     return [candidate.index for candidate in comparison.candidates]
 
 
 @pytest.mark.parametrize("method", [*ENGINES, "frugal"])
-@pytest.mark.parametrize("shown", [2, 3, 4, 9])
-def test_as_many_are_shown_as_was_asked_for(pool: ua.Pool, method: str, shown: int) -> None:
-    session = ua.Session(pool, method, per_screen=shown, budget=9)
-    comparison = asked(session)
-    assert len(set(places(comparison))) == shown
+@pytest.mark.parametrize("count", [2, 3, 4, 9])
+def test_as_many_are_shown_as_was_asked_for(pool: ua.Pool, method: str, count: int) -> None:
+    session = ua.Session(pool, method, per_screen=count, budget=9)
+    comparison = next_comparison(session)
+    assert len(set(indices(comparison))) == count
     assert comparison.candidates[:2] == (comparison.first, comparison.second)
-    pair = asked(ua.Session(pool, method, budget=9))
-    if method != "frugal" or shown == 2:  # it fills a screen from its favourite on
+    pair = next_comparison(ua.Session(pool, method, budget=9))
+    if method != "frugal" or count == 2:  # it fills a screen from its favourite on
         assert (pair.first, pair.second) == (comparison.first, comparison.second)
     assert pair.candidates == (pair.first, pair.second)
 
 
 def test_the_best_of_nine_and_their_ranking(pool: ua.Pool) -> None:
     session = ua.Session(pool, "frugal", per_screen=9, budget=2)
-    first = asked(session)
+    first = next_comparison(session)
     with pytest.raises(ua.AnswerError, match="one of the nine candidates asked about"):
         session.tell(99)
     session.tell(first.candidates[8])
     assert len(session.answers[0].wins) == 8
-    session.rank(reversed(asked(session).candidates))
+    session.rank(reversed(next_comparison(session).candidates))
     again = ua.Session.from_dict(pool, json.loads(json.dumps(session.to_dict())))
     assert (again.answers, again.per_screen, again.best) == (session.answers, 9, session.best)
 
@@ -57,12 +57,12 @@ def test_two_to_nine_can_be_shown(pool: ua.Pool) -> None:
         ua.Session(pool, per_screen=10)
 
 
-@pytest.mark.parametrize("shown", [1, 10, 2.0, True, "3"])
-def test_no_other_number_can_be_shown(pool: ua.Pool, shown: Any) -> None:
+@pytest.mark.parametrize("count", [1, 10, 2.0, True, "3"])
+def test_no_other_number_can_be_shown(pool: ua.Pool, count: Any) -> None:
     with pytest.raises(ua.OptionError, match="per_screen must be"):
-        ua.Session(pool, per_screen=shown)
+        ua.Session(pool, per_screen=count)
     with pytest.raises(ua.OptionError, match="shown must be"):
-        ua.Session(pool, shown=shown)
+        ua.Session(pool, shown=count)
 
 
 def test_the_old_name_of_per_screen_is_accepted(pool: ua.Pool) -> None:
@@ -71,12 +71,12 @@ def test_the_old_name_of_per_screen_is_accepted(pool: ua.Pool) -> None:
 
 def test_no_more_are_shown_than_there_are() -> None:
     small = ua.Pool.from_features(gaussian_features(3, 4, 1))
-    assert len(asked(ua.Session(small, per_screen=4)).candidates) == 3
+    assert len(next_comparison(ua.Session(small, per_screen=4)).candidates) == 3
 
 
 def test_the_best_of_several_beats_each_of_them(pool: ua.Pool) -> None:
     session, pairs = ua.Session(pool, per_screen=4), ua.Session(pool, epsilon=None, budget=99)
-    comparison = asked(session)
+    comparison = next_comparison(session)
     winner, *losers = comparison.candidates[::-1]
     session.tell(winner)
     assert session.cost == 1
@@ -88,7 +88,7 @@ def test_the_best_of_several_beats_each_of_them(pool: ua.Pool) -> None:
 
 def test_a_ranking_is_a_chain(pool: ua.Pool) -> None:
     session = ua.Session(pool, per_screen=4)
-    order = places(asked(session))[::-1]
+    order = indices(next_comparison(session))[::-1]
     session.rank(order)
     assert session.answers[0].wins == tuple(pairwise(order))
     assert session.answers[0].winner is None
@@ -100,7 +100,7 @@ def test_a_ranking_is_a_chain(pool: ua.Pool) -> None:
 @pytest.mark.parametrize("wrong", [[], [0], "ab", 3, None])
 def test_a_ranking_has_each_once(pool: ua.Pool, wrong: Any) -> None:
     session = ua.Session(pool, per_screen=3)
-    comparison = asked(session)
+    comparison = next_comparison(session)
     before = session.to_dict()
     with pytest.raises(ua.AnswerError):
         session.rank(wrong)
@@ -112,25 +112,25 @@ def test_a_ranking_has_each_once(pool: ua.Pool, wrong: Any) -> None:
     assert session.ask() == comparison
 
 
-@pytest.mark.parametrize("shown", [2, 3, 4])
+@pytest.mark.parametrize("per_screen", [2, 3, 4])
 @pytest.mark.parametrize("rank", [False, True])
-def test_a_consistent_user_gets_the_best_by_any_answer(shown: int, rank: bool) -> None:
+def test_a_consistent_user_gets_the_best_by_any_answer(per_screen: int, rank: bool) -> None:
     for seed in range(8):
         pool = ua.Pool.from_features(gaussian_features(14, 16, seed), normalise="none")
         user = Consistent(pool, seed=seed)
-        session = converse(ua.Session(pool, seed=seed, per_screen=shown), user, rank=rank)
+        session = converse(ua.Session(pool, seed=seed, per_screen=per_screen), user, rank=rank)
         assert session.best.index == user.utilities.argmax()
         assert session.bound == 0.0
 
 
 def test_more_on_a_screen_means_fewer_screens() -> None:
     costs = []
-    for shown in (2, 3, 4):
+    for per_screen in (2, 3, 4):
         total = 0
         for seed in range(10):
             pool = ua.Pool.from_features(gaussian_features(20, 64, seed), normalise="none")
             user = Consistent(pool, seed=seed)
-            total += converse(ua.Session(pool, seed=seed, per_screen=shown), user).cost
+            total += converse(ua.Session(pool, seed=seed, per_screen=per_screen), user).cost
         costs.append(total)
     assert costs[0] > 1.5 * costs[1]
     assert costs[1] > costs[2]
@@ -139,16 +139,16 @@ def test_more_on_a_screen_means_fewer_screens() -> None:
 @pytest.mark.parametrize("method", ENGINES)
 def test_equal_bars_the_pair_and_cuts_nothing(pool: ua.Pool, method: str) -> None:
     session = ua.Session(pool, method, budget=20)
-    session.tell(asked(session).first)
+    session.tell(next_comparison(session).first)
     before = session.viable
-    pair = frozenset(places(asked(session)))
+    pair = frozenset(indices(next_comparison(session)))
     session.equal()
     assert session.cost == 2
     assert session.answers[-1].kind == "equal"
     assert session.answers[-1].winner is None
     later = set()
     while (comparison := session.ask()) is not None and session.cost < 12:
-        later.add(frozenset(places(comparison)))
+        later.add(frozenset(indices(comparison)))
         session.equal()
     assert pair not in later
     assert set(session.viable) >= set(before)
@@ -157,7 +157,7 @@ def test_equal_bars_the_pair_and_cuts_nothing(pool: ua.Pool, method: str) -> Non
 def test_equal_brings_two_estimates_together(pool: ua.Pool) -> None:
     """Half a win each: it pulls the two scores towards each other, against what was won."""
     session = ua.Session(pool, "iidbest", budget=20)
-    first, second = places(asked(session))
+    first, second = indices(next_comparison(session))
     session.tell(first)
     apart = session.scores[first] - session.scores[second]
     session._run.equal(first, second)
@@ -168,9 +168,9 @@ def test_equal_brings_two_estimates_together(pool: ua.Pool) -> None:
 def test_neither_leaves_them_out_while_others_remain(pool: ua.Pool, method: str) -> None:
     session, gone = ua.Session(pool, method, per_screen=3, budget=30), set[int]()
     while (comparison := session.ask()) is not None:
-        assert not gone & set(places(comparison))
+        assert not gone & set(indices(comparison))
         session.neither()
-        gone |= set(places(comparison))
+        gone |= set(indices(comparison))
         if len(gone) == len(pool):
             break
         assert session.best.index not in gone
@@ -181,9 +181,9 @@ def test_neither_leaves_them_out_while_others_remain(pool: ua.Pool, method: str)
 
 def test_neither_means_worse_than_the_average(pool: ua.Pool) -> None:
     session = ua.Session(pool)
-    shown = places(asked(session))
+    screen = indices(next_comparison(session))
     session.neither()
-    assert (session.scores[shown] < session.scores.mean()).all()
+    assert (session.scores[screen] < session.scores.mean()).all()
 
 
 def test_what_won_and_still_will_not_do_is_no_contradiction() -> None:
@@ -214,9 +214,9 @@ def test_a_remark_leans_the_estimate_and_cuts_nothing(pool: ua.Pool) -> None:
 
 def test_a_remark_in_between_may_change_the_comparison(pool: ua.Pool) -> None:
     session = ua.Session(pool)
-    before = asked(session)
+    before = next_comparison(session)
     session.remark("not that", -pool.raw_features[before.first.index], weight=2)
-    after = asked(session)
+    after = next_comparison(session)
     assert after.step == before.step + 1
     assert after.first != before.first
     session.undo()
@@ -296,7 +296,7 @@ class _Pairs(Method):
 def test_a_method_that_knows_pairs_alone_refuses_the_rest(pool: ua.Pool) -> None:
     session = ua.Session(pool, _Pairs(), budget=5, per_screen=4)
     assert session.takes == {"choice", "ranking", "equal", "skip"}
-    comparison = asked(session)
+    comparison = next_comparison(session)
     assert len(comparison.candidates) == 4
     for call in (session.neither, lambda: session.remark("x", np.ones(6))):
         with pytest.raises(ua.FeedbackError, match="it takes choice, equal, ranking, skip"):
@@ -319,8 +319,8 @@ def test_saved_forms() -> None:
     """A pair stays the three numbers it always was; the rest are small objects."""
     pool = ua.Pool.from_features(gaussian_features(20, 16, 1))
     session = ua.Session(pool, per_screen=3)
-    session.tell(asked(session).first)
-    session.rank(asked(session).candidates)
+    session.tell(next_comparison(session).first)
+    session.rank(next_comparison(session).candidates)
     session.ask()
     session.equal()
     session.ask()
@@ -337,7 +337,7 @@ def test_saved_forms() -> None:
     assert again.ask() == session.ask()
     assert again.per_screen == 3
     pairs = ua.Session(pool)
-    pairs.tell(asked(pairs).second)
+    pairs.tell(next_comparison(pairs).second)
     pairs.ask()
     pairs.skip()
     assert [len(item) for item in pairs.to_dict()["answers"]] == [3, 3]
@@ -376,7 +376,7 @@ def test_an_old_file_loads(pool: ua.Pool) -> None:
 def test_simulated_users_pick_and_rank_by_choosing_between_two(pool: ua.Pool) -> None:
     for seed in range(5):
         user = Consistent(pool, seed=seed)
-        comparison = asked(ua.Session(pool, seed=seed, per_screen=4))
+        comparison = next_comparison(ua.Session(pool, seed=seed, per_screen=4))
         order = sorted(comparison.candidates, key=lambda c: -user.utility(c))
         assert user.rank(comparison) == order
         assert user.pick(comparison) == order[0]
@@ -396,7 +396,7 @@ def test_a_resumed_session_asks_what_it_had_asked(pool: ua.Pool) -> None:
     assert ua.Session.from_dict(pool, resumed.to_dict()).ask() == resumed.ask()
 
 
-@pytest.mark.parametrize("asked", [[4], [4, 4], [4, 99], [-1, 2], "ab", 3, [True, 2]])
-def test_what_was_asked_is_checked(pool: ua.Pool, asked: object) -> None:
+@pytest.mark.parametrize("saved", [[4], [4, 4], [4, 99], [-1, 2], "ab", 3, [True, 2]])
+def test_what_was_asked_is_checked(pool: ua.Pool, saved: object) -> None:
     with pytest.raises(ua.FileFormatError, match="damaged"):
-        ua.Session.from_dict(pool, ua.Session(pool).to_dict() | {"asked": asked})
+        ua.Session.from_dict(pool, ua.Session(pool).to_dict() | {"asked": saved})

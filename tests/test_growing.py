@@ -18,12 +18,12 @@ def texts_pool(normalise: str = "ball") -> ua.Pool:
 def test_what_was_told_stays() -> None:
     pool = texts_pool()
     session = converse(ua.Session(pool, budget=4), Consistent(pool, seed=2))
-    told = session.answers
+    answers = session.answers
     joined = session.extend(["new", ua.Candidate(text="newer", id="n")], np.eye(2, 5))
     assert [c.text for c in joined] == ["new", "newer"]
     assert [c.index for c in joined] == [6, 7]
     assert joined[1].id == "n"
-    assert session.answers == told
+    assert session.answers == answers
     assert session.cost == 4
     assert [c.text for c in session.pool][:6] == [c.text for c in pool]
     assert session.pool.baseline == pool.baseline
@@ -129,7 +129,7 @@ def test_the_grown_session_is_kept_with_its_pool() -> None:
 
 def test_the_usual_limit_grows_a_given_one_stays() -> None:
     rows = gaussian_features(60, 5, 3)
-    usual, given = ua.Session(texts_pool()), ua.Session(texts_pool(), limit=30)
-    for session in (usual, given):
+    usual, limited = ua.Session(texts_pool()), ua.Session(texts_pool(), limit=30)
+    for session in (usual, limited):
         session.extend([f"more {k}" for k in range(60)], rows)
-    assert (usual.limit, given.limit) == (4 * 66, 30)
+    assert (usual.limit, limited.limit) == (4 * 66, 30)

@@ -214,16 +214,16 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "method": lambda odd: ua.Session(POOL, method=odd),
     "per_screen": lambda odd: ua.Session(POOL, per_screen=odd),
     "seed": lambda odd: ua.Session(POOL, seed=odd),
-    "tell": lambda odd: asked().tell(odd),
-    "choose": lambda odd: asked().choose(odd),
-    "remark": lambda odd: asked().remark(odd),
-    "wish": lambda odd: asked().wish(odd),
+    "tell": lambda odd: waiting_session().tell(odd),
+    "choose": lambda odd: waiting_session().choose(odd),
+    "remark": lambda odd: waiting_session().remark(odd),
+    "wish": lambda odd: waiting_session().wish(odd),
     "load": ua.Pool.load,
     "from_dict": ua.Pool.from_dict,
 }
 
 
-def asked() -> ua.Session:
+def waiting_session() -> ua.Session:
     session = ua.Session(POOL, seed=1)
     session.ask()
     return session

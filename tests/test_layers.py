@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -16,7 +17,6 @@ LAYERS = [
     "wishes", "answers", "methods", "presets", "session", "one_call", "reasons", "notebook",
     "domains", "pooling", "users", "store", "memory", "lab", "study", "web", "testing", "cli",
 ]  # fmt: skip
-MODULES = read()
 
 
 def layer(module: str) -> int:
@@ -31,21 +31,21 @@ def upward(module: Module) -> list[str]:
         f"{module.name} must not import {target}"
         for target in sorted(module.imports - module.type_imports - {""})
         if layer(target) > layer(module.name)
-        and (module.package, MODULES[target].package) not in DOORS
+        and (module.package, read()[target].package) not in DOORS
     ]
 
 
 def test_imports_point_down() -> None:
-    assert [line for m in MODULES.values() if m.name for line in upward(m)] == []
+    assert [line for m in read().values() if m.name for line in upward(m)] == []
 
 
 def test_no_modules_import_each_other() -> None:
-    assert cycles(MODULES, types=True) == []
+    assert cycles(read(), types=True) == []
 
 
 def test_the_house_is_drawn_as_it_is() -> None:
     drawn = PICTURE.read_text(encoding="utf-8")
-    assert drawn == draw(MODULES), "draw it again: python -m tools.house"
+    assert drawn == draw(read()), "draw it again: python -m tools.house"
 
 
 def test_importing_is_cheap() -> None:
@@ -76,5 +76,20 @@ def test_exceptions_are_found_where_they_were(name: str) -> None:
 def test_nothing_left_over() -> None:
     for path in SOURCE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        for word in ("TODO", "FIXME", "XXX"):
+        for word in ("TODO", "FIXME", "XXX", '"""Tell ', '"""Say '):
             assert word not in text, path
+
+
+def test_only_the_store_speaks_sql() -> None:
+    drivers = re.compile(r"^(?:import|from) (?:sqlalchemy|sqlite3|psycopg)", re.MULTILINE)
+    modules = {str(p.relative_to(SOURCE)): p.read_text("utf-8") for p in SOURCE.rglob("*.py")}
+    speakers = [name for name, text in modules.items() if drivers.search(text)]
+    others = [name for name in speakers if not name.startswith("store/")]
+    assert others == ["models/cache.py"]  # a file of keys and values
+
+
+def test_the_glossary_can_be_learnt() -> None:
+    page = (PICTURE.parents[1] / "architecture.md").read_text(encoding="utf-8")
+    words = re.findall(r"^\| ([a-z]+) \|", page.partition("## Glossary")[2], re.M)[1:]
+    assert words == sorted(set(words))
+    assert len(words) <= 40

@@ -69,14 +69,14 @@ def test_in_a_kernel_it_is_cards(session: ua.Session, kernel: None) -> None:
 def test_what_is_clicked_is_told(session: ua.Session, kernel: None) -> None:
     session._repr_mimebundle_()
     cards = notebook._cards(session)
-    shown = cards.screen
-    winner = shown["candidates"][2]["index"]
+    screen = cards.screen
+    winner = screen["candidates"][2]["index"]
     message = {"step": 0, "kind": "choice", "winner": winner}
     for _ in range(2):  # the second half of a double click
         cards._handle_custom_msg(message, [])
     assert [answer.winner for answer in session.answers] == [winner]
     assert cards.screen["cost"] == 1
-    assert cards.screen["clicks"] > shown.get("clicks", 0)  # so that every click is answered
+    assert cards.screen["clicks"] > screen.get("clicks", 0)  # so that every click is answered
 
 
 def test_every_button(session: ua.Session) -> None:

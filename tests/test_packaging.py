@@ -90,18 +90,18 @@ def test_all_files_are_in_the_wheel(wheel: Path) -> None:
 
 
 def test_it_works_where_nothing_else_is(wheel: Path, tmp_path: Path) -> None:
-    place = tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True)
-    python = str(place / "bin" / "python")
-    own = next(place.glob("lib/python*/site-packages"))
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    python = str(venv / "bin" / "python")
+    own = next(venv.glob("lib/python*/site-packages"))
     into = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(own)]
     subprocess.run([*into, str(wheel)], check=True, timeout=120)
     # What it depends on comes from here; the package itself must not.
     (own / "others.pth").write_text(sysconfig.get_path("purelib"))
     code = "import useralign, sys; sys.stdout.write(useralign.__file__)"
-    done = subprocess.run([python, "-P", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([python, "-I", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith(str(own))
-    command = [python, "-P", "-m", "useralign.cli", "ask", "What should I cook for dinner tonight?"]
+    command = [python, "-I", "-m", "useralign.cli", "ask", "What should I cook for dinner tonight?"]
     done = subprocess.run(
         [*command, "--json"],
         cwd=tmp_path,

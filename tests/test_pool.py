@@ -21,10 +21,10 @@ def test_candidates_know_their_place() -> None:
 
 
 def test_raw_features_are_kept_and_the_scaled_ones_are_safe() -> None:
-    given = np.array([[3.0, 0.0], [0.0, 4.0]])
-    pool = ua.Pool("?", ["a", "b"], given)
-    np.testing.assert_array_equal(pool.raw_features, given)
-    np.testing.assert_allclose(pool.features, given / 8.0)
+    matrix = np.array([[3.0, 0.0], [0.0, 4.0]])
+    pool = ua.Pool("?", ["a", "b"], matrix)
+    np.testing.assert_array_equal(pool.raw_features, matrix)
+    np.testing.assert_allclose(pool.features, matrix / 8.0)
     with pytest.raises(ValueError, match="read-only"):
         pool.features[0, 0] = 1.0
 
@@ -139,10 +139,10 @@ def test_files_of_another_kind_are_told(tmp_path: Path) -> None:
 
 
 def test_the_callers_array_stays_the_callers() -> None:
-    given = np.eye(3) * 0.5
-    pool = ua.Pool.from_features(given, normalise="none")
+    matrix = np.eye(3) * 0.5
+    pool = ua.Pool.from_features(matrix, normalise="none")
     before = pool.fingerprint
-    given[0] = 9.0
+    matrix[0] = 9.0
     assert pool.fingerprint == before
     assert pool.features[0, 0] == 0.5
 
@@ -224,5 +224,5 @@ def test_one_row_that_outweighs_all_others_is_told() -> None:
             assert np.linalg.norm(pool.features, axis=1).max() == pytest.approx(0.5)
             assert np.linalg.norm(pool.features, axis=1).min() > 0.01
         rows[2] /= 1e4
-        kept = ua.Pool("?", None, rows, normalise="clip")
-    np.testing.assert_allclose(kept.features, ua.Pool("?", None, rows).features)
+        pool = ua.Pool("?", None, rows, normalise="clip")
+    np.testing.assert_allclose(pool.features, ua.Pool("?", None, rows).features)

@@ -47,6 +47,12 @@ def test_what_the_passed_over_share_when_one_was_chosen() -> None:
     assert why(session_of(TEXTS, chose(4, 5))) == "You chose it over one other."
 
 
+def test_what_all_of_them_share_is_no_reason() -> None:
+    texts = [f"Take the early train to {name}." for name in ("Bath", "York", "Ely", "Rye")]
+    session = session_of(texts, chose(0, 1), chose(2, 1), chose(3, 0), chose(3, 2))
+    assert why(session) == "You chose it over 2 others."
+
+
 def test_an_interest_is_named() -> None:
     pool = ua.Pool("Which?", [ua.Candidate("hot", interest="thrills"), "mild"], np.eye(2))
     session = ua.Session(pool)
@@ -59,12 +65,16 @@ def test_names_keep_their_capitals() -> None:
     texts = ["Tbilisi has baths.", "Walk in Tbilisi slowly.", "Oslo.", "Bergen."]
     session = session_of(texts, chose(0, 2), chose(1, 3))
     assert why(session) == "You chose answers with “Tbilisi”."
+    session = session_of(
+        ["Spicy rice", "Spicy peas", "Cheese soup", "Cheese toast"], chose(0, 2), chose(1, 3)
+    )
+    assert why(session) == "You chose answers with “spicy”, and passed over “cheese”."
 
 
 def test_nothing_known() -> None:
     assert why(session_of(TEXTS)) == "Nothing was compared yet, so this is a guess."
-    known = session_of(TEXTS, prior=Prior(popularity=(0.0, 1.0, 0.0, 0.0, 0.0, 0.0)))
-    assert why(known) == "Nothing was compared yet; this goes by earlier answers."
+    session = session_of(TEXTS, prior=Prior(popularity=(0.0, 1.0, 0.0, 0.0, 0.0, 0.0)))
+    assert why(session) == "Nothing was compared yet; this goes by earlier answers."
     equal = {"kind": "equal", "shown": [0, 1, 2]}
     sentence = "You had no favourite among those you saw, so this is little more than a guess."
     assert why(session_of(TEXTS, equal)) == sentence

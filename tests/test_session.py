@@ -127,8 +127,8 @@ def test_skip_asks_something_else_and_keeps_the_bound_honest(pool: ua.Pool) -> N
     assert session.cost == 0
     assert session.answers[0].winner is None
     converse(session, user)
-    asked = [frozenset((a.first, a.second)) for a in session.answers]
-    assert len(asked) == len(set(asked))
+    pairs = [frozenset((a.first, a.second)) for a in session.answers]
+    assert len(pairs) == len(set(pairs))
     assert session.undo() is not None
 
 
@@ -295,10 +295,10 @@ def test_a_budget_above_the_usual_limit_is_kept(pool: ua.Pool) -> None:
 
 
 def test_the_candidate_that_the_caller_made_is_understood() -> None:
-    mine = [ua.Candidate(text="a"), ua.Candidate(text="b")]
-    session = ua.Session(ua.Pool("?", mine, np.eye(2)))
+    candidates = [ua.Candidate(text="a"), ua.Candidate(text="b")]
+    session = ua.Session(ua.Pool("?", candidates, np.eye(2)))
     session.ask()
-    session.tell(mine[1])
+    session.tell(candidates[1])
     assert session.best.text == "b"
 
 

@@ -24,7 +24,7 @@ def pool() -> ua.Pool:
     return ua.Pool("Which?", TEXTS, np.random.default_rng(3).normal(size=(len(TEXTS), 4)))
 
 
-def shown(session: ua.Session, most: int = 40) -> set[int]:
+def candidates_seen(session: ua.Session, most: int = 40) -> set[int]:
     """Answer to the end and return all that was on a screen."""
     seen: set[int] = set()
     while (screen := session.ask()) is not None and session.cost < most:
@@ -43,7 +43,7 @@ def test_what_is_hidden_is_neither_shown_nor_recommended(
     assert wish.hidden == (1, 2, 4)
     assert session.hidden == {1, 2, 4}
     assert wish.effect == "hiding 3 with meat or fish"
-    seen = shown(session)
+    seen = candidates_seen(session)
     assert len(seen) > 2
     assert not seen & session.hidden
     assert session.best.index not in session.hidden
@@ -56,7 +56,7 @@ def test_wishing_in_the_middle(pool: ua.Pool, method: str) -> None:
     session.tell(session.ask().candidates[0])  # type: ignore[union-attr]
     session.wish("no meat")
     session.wish("no fish")
-    assert not shown(session) & {1, 2, 4}
+    assert not candidates_seen(session) & {1, 2, 4}
     assert session.best.index not in {1, 2, 4}
 
 
@@ -116,7 +116,7 @@ def test_disliking_all_that_is_left_brings_back_none_of_the_hidden(pool: ua.Pool
         if session.ask() is not None:
             session.neither()
     assert session.best.index not in session.hidden
-    assert not shown(session) & session.hidden
+    assert not candidates_seen(session) & session.hidden
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -207,7 +207,7 @@ def test_candidates_that_join_are_judged(pool: ua.Pool) -> None:
     assert fish.hidden == (2, 9)
     assert fish.effect == "hiding 2 with fish"
     assert spicy.favoured == (0, 7, 10)
-    assert not shown(session) & {2, 9}
+    assert not candidates_seen(session) & {2, 9}
     again = ua.Session.from_dict(session.pool, session.to_dict())
     assert again.wishes == session.wishes
 
@@ -235,7 +235,7 @@ def test_a_vegetarian_meets_no_meat_in_any_shipped_question(question) -> None:  
     pool = ua.Pool(question.text, candidates, features)
     session = ua.Session(pool, per_screen=4)
     session.wish("vegetarian, no meat and no fish please")
-    seen = shown(session, most=60) | {session.best.index}
+    seen = candidates_seen(session, most=60) | {session.best.index}
     for k in seen:
         for word in ("beef", "chicken", "duck", "pork", "salmon", "tuna", "prawn", "bacon", "ham"):
             assert not words.mentions(pool[k].text, word).present

@@ -57,3 +57,6 @@ def test_mistakes_are_said_plainly(tmp_path: Path) -> None:
     done = run("bench", "methods", "--people", str(tmp_path / "none"), "-o", str(tmp_path))
     assert done.returncode == 1
     assert "has no items.jsonl" in done.stderr
+    done = run("bench", "methods", "-m", " , ", "-o", str(tmp_path))
+    assert done.returncode == 2
+    assert "--methods ' , ' names nothing" in done.stderr

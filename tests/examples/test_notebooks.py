@@ -7,9 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from tests.study.conftest import Clock, Walker, small_design
 from useralign.store import open_store
@@ -21,6 +19,8 @@ NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 
 
 def opened(path: Path) -> Any:
+    import nbformat  # takes seconds
+
     return nbformat.reads(path.read_text("utf-8"), as_version=4)  # type: ignore[no-untyped-call]
 
 
@@ -44,6 +44,8 @@ def test_there_are_some() -> None:
 def test_it_runs(path: Path, tmp_path: Path) -> None:
     if path.stem == "study-analysis":
         write_export(tmp_path / "data")
+    from nbclient import NotebookClient
+
     NotebookClient(
         opened(path), timeout=120, resources={"metadata": {"path": str(tmp_path)}}
     ).execute()

@@ -1,12 +1,14 @@
-"""People who answer while the server is killed again and again; what was acknowledged is kept."""
+"""People who answer while the server, or its database, is killed; what was acknowledged is kept."""
 
 from __future__ import annotations
 
 import random
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 from sqlalchemy import select
@@ -25,85 +27,140 @@ class Log:
     acknowledged: dict[tuple[str, int], int] = field(default_factory=dict)
     conflicts: list[str] = field(default_factory=list)
     sessions: int = 0
+    away: list[str] = field(default_factory=list)  # why the server could not take something
+    pauses: list[float] = field(default_factory=list)  # seconds from a start to the next answer
 
 
-def person(address: str, log: Log, over: threading.Event, seed: int) -> None:
-    """Go through session after session, sending each answer until it is acknowledged."""
-    rng = random.Random(seed)
-    with httpx.Client(base_url=address, timeout=5.0) as client:
-        while not over.is_set():
-            _session(client, log, over, rng)
+class Victim(Protocol):
+    """What can be killed and started again."""
+
+    def kill(self) -> None:
+        """End it without a warning."""
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
 
 
-def _session(client: httpx.Client, log: Log, over: threading.Event, rng: random.Random) -> None:
-    made = _post(client, over, "/api/pools", {"question": "Which?", "texts": TEXTS})
-    if made is None:
-        return
-    body = {"pool": made["id"], "seed": rng.randrange(10**6)}
-    body |= {"method": "useralign"} if rng.random() < 0.5 else {}  # else the preset
-    begun = _post(client, over, "/api/sessions", body)
-    if begun is None:
-        return
-    log.sessions += 1
-    name, screen = begun["id"], begun["comparison"]
-    while not screen["finished"] and not over.is_set():
-        winner = rng.choice(screen["candidates"])["index"]
-        answer = {"step": screen["step"], "winner": winner}
-        reply = _post(client, over, f"/api/sessions/{name}/answers", answer, log)
-        if reply is None:
+@dataclass
+class Person:
+    """Somebody who goes through session after session, each answer until it is acknowledged.
+
+    Parameters
+    ----------
+    address : str
+        Of the server.
+    log : Log
+    over : Event
+        When to stop.
+    seed : int
+    keys : list of str
+        Of the API, one for each session: many applications, so that none asks too much.
+    pause : float
+        Seconds after each answer.
+    """
+
+    address: str
+    log: Log
+    over: threading.Event
+    seed: int
+    keys: list[str]
+    pause: float = 0.0
+
+    def go_on(self) -> None:
+        """Answer until it is over."""
+        rng = random.Random(self.seed)
+        with httpx.Client(base_url=self.address, timeout=5.0) as client:
+            while not self.over.is_set():
+                client.headers["authorization"] = f"Bearer {rng.choice(self.keys)}"
+                self._hold_session(client, rng)
+
+    def _hold_session(self, client: httpx.Client, rng: random.Random) -> None:
+        made = self._post(client, "/api/pools", {"question": "Which?", "texts": TEXTS})
+        if made is None:
             return
-        log.acknowledged[name, screen["step"]] = winner
-        screen = reply
+        body = {"pool": made["id"], "seed": rng.randrange(10**6)}
+        body |= {"method": "useralign"} if rng.random() < 0.5 else {}  # else the preset
+        begun = self._post(client, "/api/sessions", body)
+        if begun is None:
+            return
+        self.log.sessions += 1
+        name, screen = begun["id"], begun["comparison"]
+        while not screen["finished"] and not self.over.is_set():
+            winner = rng.choice(screen["candidates"])["index"]
+            answer = {"step": screen["step"], "winner": winner}
+            reply = self._post(client, f"/api/sessions/{name}/answers", answer)
+            if reply is None:
+                return
+            self.log.acknowledged[name, screen["step"]] = winner
+            screen = reply
+            self.over.wait(self.pause)
 
-
-def _post(
-    client: httpx.Client,
-    over: threading.Event,
-    path: str,
-    body: dict[str, Any],
-    log: Log | None = None,
-) -> dict[str, Any] | None:
-    """Send until there is an answer; None when all is over or the server refuses."""
-    while not over.is_set():
-        try:
-            reply = client.post(path, json=body)
-        except httpx.TransportError:
+    def _post(self, client: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
+        """Send until there is an answer; None when all is over or the server refuses."""
+        while not self.over.is_set():
+            try:
+                reply = client.post(path, json=body)
+            except httpx.TransportError:
+                time.sleep(0.02)
+                continue
+            if reply.is_success:
+                content: dict[str, Any] = reply.json()
+                return content
+            if reply.status_code != 503 or "retry-after" not in reply.headers:
+                self.log.conflicts.append(reply.text)
+                return None
+            self.log.away.append(reply.json()["detail"])
             time.sleep(0.02)
-            continue
-        if reply.is_success:
-            content: dict[str, Any] = reply.json()
-            return content
-        if log is not None:
-            log.conflicts.append(reply.text)
         return None
-    return None
 
 
-def kill_often(database: str, kills: int, people: int, seed: int) -> Log:
-    """Let people answer, kill the server at random moments, and return what it acknowledged."""
-    rng, log, over = random.Random(seed), Log(), threading.Event()
+@contextmanager
+def answering(
+    database: str, people: int, seed: int, pause: float = 0.0
+) -> Iterator[tuple[Server, Log]]:
+    """Let people answer at a server until the end; yield it and what it acknowledged so far."""
+    log, over, store = Log(), threading.Event(), open_store(database)
+    keys = [store.keys.add(f"application {number}") for number in range(50)]
+    store.close()
     with Server(database) as server:
-        threads = [
-            threading.Thread(target=person, args=(server.address, log, over, seed + n))
-            for n in range(people)
-        ]
+        crowd = [Person(server.address, log, over, seed + n, keys, pause) for n in range(people)]
+        threads = [threading.Thread(target=one.go_on) for one in crowd]
         for thread in threads:
             thread.start()
         try:
-            for _ in range(kills):
-                _wait(log, len(log.acknowledged) + rng.randrange(1, 12))
-                time.sleep(rng.uniform(0.0, 0.05))
-                server.kill()
-                server.start()
-            _wait(log, len(log.acknowledged) + people)
+            yield server, log
+            wait(log, len(log.acknowledged) + people)
         finally:
             over.set()
             for thread in threads:
                 thread.join()
+
+
+def kill_often(
+    database: str, kills: int, people: int, seed: int, victim: Victim | None = None
+) -> Log:
+    """Let people answer, kill the server at random moments, and return what it acknowledged.
+
+    Another victim, the database, stays away until somebody was told so.
+    """
+    rng = random.Random(seed)
+    with answering(database, people, seed) as (server, log):
+        for _ in range(kills):
+            wait(log, len(log.acknowledged) + rng.randrange(1, 12))
+            time.sleep(rng.uniform(0.0, 0.05))
+            refused = len(log.away)
+            (victim or server).kill()
+            while victim is not None and len(log.away) == refused:
+                time.sleep(0.005)
+            (victim or server).start()
+            began = time.monotonic()
+            wait(log, len(log.acknowledged) + 1)
+            log.pauses.append(time.monotonic() - began)
     return log
 
 
-def _wait(log: Log, count: int) -> None:
+def wait(log: Log, count: int) -> None:
+    """Wait until so many answers are acknowledged."""
     end = time.monotonic() + 120
     while len(log.acknowledged) < count:
         assert time.monotonic() < end, f"no answers any more; refused: {log.conflicts[:3]}"

@@ -23,19 +23,19 @@ def case(dimension: int, count: int, answers: int, cone: bool) -> dict[str, obje
     rng = np.random.default_rng(answers)
     taste = features @ rng.normal(size=dimension)
     engine = Reference(features, 3.0, 0.05, cone)
-    given = []
+    pairs = []
     for _ in range(answers):
         pair = sorted(
             (int(k) for k in rng.choice(count, 2, replace=False)), key=lambda k: -taste[k]
         )
         engine.add(*pair)
-        given.append(pair)
+        pairs.append(pair)
     scores = engine.scores()
     incumbent = int(scores.argmax())
     values = engine.values(incumbent)
     return {
         "features": features.tolist(),
-        "answers": given,
+        "answers": pairs,
         "cone": cone,
         "scores": np.round(scores, 5).tolist(),
         "incumbent": incumbent,

@@ -69,16 +69,16 @@ def sessions(pools: dict[str, ua.Pool]) -> None:
 
 def commands() -> None:
     """Write a session and memories as the command line keeps them, and what is said of them."""
-    kept = SAVED / "ask.json"
+    path = SAVED / "ask.json"
     words = (DINNER, "--persona", "TiredFrugalParent", "--method", "frugal", "--budget", "5", *TEXT)
-    said("ask", *words, "--save", str(kept), "--no-memory")
-    state = json.loads(kept.read_text(encoding="utf-8"))
+    said("ask", *words, "--save", str(path), "--no-memory")
+    state = json.loads(path.read_text(encoding="utf-8"))
     state["answered_by"] = "person"  # what a simulated person answers is not remembered
     write("saved/ask.json", state)
-    for name, source in (("memory", kept), ("memory-people", DATA / "people")):
+    for name, source in (("memory", path), ("memory-people", DATA / "people")):
         said("memory", "fit", str(source), "--out", str(SAVED / f"{name}.json"))
     with tempfile.TemporaryDirectory() as folder:
-        write("saved/commands.json", outputs.kept(Path(folder)))
+        write("saved/commands.json", outputs.command_outputs(Path(folder)))
 
 
 def database(folder: Path) -> None:

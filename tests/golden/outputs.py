@@ -231,7 +231,7 @@ def session(folder: Path, name: str) -> dict[str, Any]:
     return state | {"screens": screens, "best_at_last": loaded.best.index}
 
 
-def kept(folder: Path) -> dict[str, Any]:
+def command_outputs(folder: Path) -> dict[str, Any]:
     """Return what commands say of a kept session and of memories, in copies of their files."""
     shutil.copytree(DATA / "saved", folder, dirs_exist_ok=True)
     memories = {name: str(folder / f"{name}.json") for name in ("memory", "memory-people")}
@@ -268,10 +268,10 @@ def answer(address: str, key: str, name: str, **body: Any) -> Any:
 
 def stored(address: str, key: str, name: str) -> list[Any]:
     """Return a stored session, its screen, two more answered, and its result."""
-    place = f"/api/sessions/{name}"
-    state = [call(address, key, place + part) for part in ("", "/comparison")]
+    url = f"/api/sessions/{name}"
+    state = [call(address, key, url + part) for part in ("", "/comparison")]
     more = [answer(address, key, name) for _ in range(2)]
-    return [*state, *more, call(address, key, f"{place}/result")]
+    return [*state, *more, call(address, key, f"{url}/result")]
 
 
 def rows(text: str) -> list[dict[str, Any]]:

@@ -85,7 +85,7 @@ def test_saved_sessions_and_pools_go_on(name: str) -> None:
 
 
 def test_kept_sessions_and_memories_go_on(tmp_path: Path) -> None:
-    alike(outputs.kept(tmp_path), golden("saved/commands.json"))
+    alike(outputs.command_outputs(tmp_path), golden("saved/commands.json"))
 
 
 def test_study_files(tmp_path: Path) -> None:
@@ -155,10 +155,10 @@ def test_stored_sessions_go_on_over_http(address: str) -> None:
 def _as_before(reply: Any, golden: Any) -> Any:
     """Return a reply without the fields and kinds added since; none may be missing."""
     if isinstance(golden, dict) and isinstance(reply, dict):
-        known = {key: _as_before(reply[key], value) for key, value in golden.items()}
-        if "takes" in known:
-            known["takes"] = [kind for kind in reply["takes"] if kind in golden["takes"]]
-        return known
+        state = {key: _as_before(reply[key], value) for key, value in golden.items()}
+        if "takes" in state:
+            state["takes"] = [kind for kind in reply["takes"] if kind in golden["takes"]]
+        return state
     if isinstance(golden, list) and isinstance(reply, list) and len(reply) == len(golden):
         return [_as_before(one, other) for one, other in zip(reply, golden, strict=True)]
     return reply

@@ -18,7 +18,7 @@ from useralign.store.schema import matchups, participants, sessions, stages, ste
 from useralign.study import Design, ParticipantFlow, Studies, parse_design, results, template
 from useralign.study.export import COLUMNS, FORMATS, export, read_rows
 from useralign.study.simulate import Behaviour, Crowd, CrowdReport, run
-from useralign.web.simulation_server import serving
+from useralign.web.rehearsal import serving
 
 
 def simulated(url: str, people: int, behaviour: Behaviour) -> tuple[CrowdReport, list[int], float]:

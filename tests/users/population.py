@@ -96,12 +96,12 @@ def _answers(
 ) -> list[dict[str, Any]]:
     """Record choices; the closest fifth of the pairs is called equal."""
     every = np.array([(i, j) for i in range(len(row)) for j in range(i)])
-    asked = every[draw.permutation(len(every))[:pairs]]
-    gaps = row[asked[:, 0]] - row[asked[:, 1]]
+    pairs_asked = every[draw.permutation(len(every))[:pairs]]
+    gaps = row[pairs_asked[:, 0]] - row[pairs_asked[:, 1]]
     close = np.abs(gaps) <= np.quantile(np.abs(gaps), EQUAL)
-    wrong = draw.random(len(asked)) < errors
+    wrong = draw.random(len(pairs_asked)) < errors
     choices = []
-    for (one, other), gap, equal, slip in zip(asked, gaps, close, wrong, strict=True):
+    for (one, other), gap, equal, slip in zip(pairs_asked, gaps, close, wrong, strict=True):
         better = one if (gap > 0) != slip else other
         winner = None if equal else f"i{better}"
         choices.append(

@@ -30,8 +30,8 @@ def test_what_the_user_likes_is_untouched(pool: Pool) -> None:
 
 def test_the_same_seed_slips_alike(pool: Pool) -> None:
     pairs = [Comparison(pool[i], pool[i + 1], i, 0.0) for i in range(11)]
-    told = [[Erring(Consistent(pool), 0.5, seed=s).choose(p) for p in pairs] for s in (4, 4)]
-    assert told[0] == told[1]
+    choices = [[Erring(Consistent(pool), 0.5, seed=s).choose(p) for p in pairs] for s in (4, 4)]
+    assert choices[0] == choices[1]
 
 
 @pytest.mark.parametrize("rate", [-0.1, 0.6, float("nan"), "some", True])

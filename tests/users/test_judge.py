@@ -19,22 +19,22 @@ TEXTS = ("a plain potato soup", "a fiery curry", "a bowl of rice", "a hot chilli
 LIKED = ("fiery", "hot")
 
 
-def shown(request: TextRequest) -> tuple[str, str]:
+def answers(request: TextRequest) -> tuple[str, str]:
     """The answers shown as A and as B."""
     parts = request.prompt.split('"""')
     return parts[5].strip(), parts[7].strip()
 
 
 def honest(request: TextRequest) -> str:
-    first, second = shown(request)
+    first, second = answers(request)
     grade = {text: sum(word in text for word in LIKED) * 10 - len(text) / 100 for text in TEXTS}
     return '{"better": "A"}' if grade[first] > grade[second] else '{"better": "B"}'
 
 
 def ask(model: Scripted, pair: tuple[Candidate, ...], tries: int = 3) -> tuple[str, str]:
     """Return the verdicts on a pair."""
-    asked = judge_pair("Loves heat.", "What to eat?", model, *pair, tries=tries)
-    return asyncio.run(asked)[0]
+    verdicts = judge_pair("Loves heat.", "What to eat?", model, *pair, tries=tries)
+    return asyncio.run(verdicts)[0]
 
 
 def judged(pool: Pool, model: Scripted, seed: int = 0) -> JudgePersona:
@@ -64,7 +64,7 @@ def test_both_orders_are_asked_at_temperature_0(pool: Pool) -> None:
     assert ask(model, (pool[0], pool[1])) == ("B", "A")
     requests = [r for r in model.requests if isinstance(r, TextRequest)]
     assert len(requests) == 2
-    assert shown(requests[0]) == shown(requests[1])[::-1]
+    assert answers(requests[0]) == answers(requests[1])[::-1]
     assert {r.temperature for r in requests} == {0.0}
     assert all("Loves heat." in r.prompt and "What to eat?" in r.prompt for r in requests)
 
@@ -72,13 +72,13 @@ def test_both_orders_are_asked_at_temperature_0(pool: Pool) -> None:
 @pytest.mark.parametrize("letter", ["A", "B"])
 def test_ties_are_settled_alike(letter: str, pool: Pool) -> None:
     users = [judged(pool, Scripted([f'{{"better": "{letter}"}}']), seed) for seed in range(12)]
-    chosen = []
+    choices = []
     for user in users:
         assert user.prefers(pool[0], pool[1]) == 0.5
         one = user.choose(Comparison(pool[0], pool[1], 0, 0.0))
         assert user.choose(Comparison(pool[1], pool[0], 5, 0.0)) == one
-        chosen.append(one.index)
-    assert set(chosen) == {0, 1}
+        choices.append(one.index)
+    assert set(choices) == {0, 1}
     check_user(users[0], pool)
 
 

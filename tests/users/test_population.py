@@ -23,17 +23,17 @@ def test_records_follow_the_utilities(tmp_path: Path) -> None:
     made = population(people=20, items=15, pairs=60, errors=0.1)
     people = People.read(made.write(tmp_path / "people"))
     assert len(people.names) == 20
-    right, told, equal = 0, 0, 0
+    right, decided, equal = 0, 0, 0
     for j, row in enumerate(made.utilities):
         ratings = [people.ratings[f"p{j}"][f"i{m}"] for m in range(15)]
         assert np.corrcoef(ratings, row)[0, 1] > 0.95
         for first, second, winner in people.answers[f"p{j}"]:
             equal += winner is None
-            told += winner is not None
+            decided += winner is not None
             better = max(first, second, key=lambda ident: row[int(ident[1:])])
             right += winner == better
-    assert equal / (equal + told) == EQUAL
-    assert 0.87 < right / told < 0.93
+    assert equal / (equal + decided) == EQUAL
+    assert 0.87 < right / decided < 0.93
 
 
 def test_its_people_answer_like_any_user(tmp_path: Path) -> None:

@@ -92,9 +92,9 @@ def test_nobody_is_asked_what_they_did_not_say(people: People, name: str) -> Non
 def test_ties_are_drawn_by_the_seed(people: People) -> None:
     pool = people.pool()
     pair = Comparison(pool[0], pool[2], 0, 0.0)
-    chosen = [people.person("ann", seed=seed).choose(pair).index for seed in range(20)]
-    assert set(chosen) == {0, 2}
-    assert chosen == [people.person("ann", seed=seed).choose(pair).index for seed in range(20)]
+    choices = [people.person("ann", seed=seed).choose(pair).index for seed in range(20)]
+    assert set(choices) == {0, 2}
+    assert choices == [people.person("ann", seed=seed).choose(pair).index for seed in range(20)]
 
 
 def test_leave_one_person_out(people: People) -> None:

@@ -53,8 +53,8 @@ def test_the_contract(kind: str, dishes: Pool) -> None:
 def test_the_check_finds_a_broken_promise(dishes: Pool) -> None:
     class Contrary(Consistent):
         def choose(self, pair: Comparison) -> Candidate:
-            kept = super().choose(pair)
-            return pair.second if kept is pair.first else pair.first
+            choice = super().choose(pair)
+            return pair.second if choice is pair.first else pair.first
 
     class Loud(Consistent):
         def prefers(self, first: Candidate, second: Candidate) -> float:

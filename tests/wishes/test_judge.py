@@ -41,6 +41,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("vegetarian", [1, 2, 4], [], "hiding 3 with meat or fish"),
         ("vegetarian, no meat and no fish please", [1, 2, 4], [], "hiding 3 with meat or fish"),
         ("no ham", [], [5], "none here names ham; first those that say no ham"),
+        ("végétarien", [1, 2, 4], [], "hiding 3 with meat or fish"),
         ("spicy", [], [0, 7], "spicy first"),
         ("less spicy", [], [1, 2, 3, 4, 5, 6], "spicy last"),
         ("not spicy", [0, 7], [], "hiding 2 that are spicy"),

@@ -53,6 +53,9 @@ def test_more_and_less(text: str, more: list[str], less: list[str]) -> None:
         ("nothing with cheese", [], ["cheese"]),
         ("I hate mushrooms and olives", [], ["mushrooms", "olives"]),
         ("I like fish but no meat", ["fish"], ["meat"]),
+        ("no red meat but fish is ok", [], ["red meat"]),
+        ("ohne Fisch", [], ["fisch"]),
+        ("sans viande", [], ["viande"]),
     ],
 )
 def test_none(text: str, more: list[str], none: list[str]) -> None:
