@@ -7,8 +7,16 @@ BIN := $(VENV)/bin
 # One thread for the linear algebra: the matrices are small, and two cores are soon busy.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
-# Modules stay whole, since their tests share servers; tests/conftest.py puts the long ones first.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Tests start dozens of interpreters: compile our modules once, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
+# One more than two cores, since tests wait for servers, browsers and databases of their own. Modules
+# stay whole, since their tests share these; tests/conftest.py puts the long ones first.
+WORKERS ?= 3
+# No test cuts the power, so what they write need not reach a disk: it stays in memory where 2 GB are free.
+MEMORY := $(shell [ "$$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000000 ] 2>/dev/null \
+	&& echo TMPDIR=/dev/shm)
+PYTEST := $(if $(TMPDIR),,$(MEMORY)) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile \
+	--no-loadscope-reorder
 
 # The newest versions that fit, or with LOCKED=1 those of locks/dev.txt, each by its hash.
 ifdef LOCKED

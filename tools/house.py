@@ -76,17 +76,21 @@ def read(source: Path = SOURCE) -> dict[str, Module]:
     for name, path in paths.items():
         text = path.read_text(encoding="utf-8")
         tree = ast.parse(text)
-        typed = [
-            inner
+        nodes = [
+            node
             for node in ast.walk(tree)
+            if isinstance(node, (ast.If, ast.Import, ast.ImportFrom))
+        ]
+        typed = {
+            inner
+            for node in nodes
             if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
             for inner in ast.walk(node)
-        ]
-        loaded = set(ast.walk(tree)) - set(typed)
+        }
         modules[name] = Module(
             name,
             text.count("\n"),
-            frozenset(_imported(loaded, source.name, paths)) - {name},
+            frozenset(_imported(set(nodes) - typed, source.name, paths)) - {name},
             frozenset(_imported(typed, source.name, paths)) - {name},
         )
     return modules

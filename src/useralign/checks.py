@@ -27,3 +27,9 @@ def whole(name: str, value: object, least: int) -> int:
     if not is_whole(value) or int(value) < least:  # type: ignore[call-overload]
         raise OptionError(f"{name} must be a whole number of at least {least}, got {value!r}")
     return int(value)  # type: ignore[call-overload, no-any-return]
+
+
+def promise(holds: bool, what: str) -> None:
+    """Raise `AssertionError` unless a plug-in holds what its contract promises."""
+    if not holds:
+        raise AssertionError(f"broken promise: {what}")

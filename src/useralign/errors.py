@@ -23,6 +23,8 @@ Every message says what was received, what was expected, and what to do.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class UseralignError(Exception):
     """The root of every error that useralign raises on purpose."""
@@ -103,7 +105,9 @@ class UpstreamError(ModelUnavailableError):
 
 
 class ModelAnswerError(ModelError):
-    """The model answered, but with nothing usable."""
+    """The model answered, but with nothing usable; `usage` is what that used, where it is known."""
+
+    usage: Any = None  # a `useralign.models.Usage`
 
 
 class MissingExtraError(UseralignError, ImportError):

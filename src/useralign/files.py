@@ -1,4 +1,4 @@
-"""Files: where they are kept, writing them whole or not at all, and reading JSON and TOML."""
+"""Files: where they are kept, writing them whole or not at all, journals, JSON and TOML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import re
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from useralign.errors import FileFormatError, OptionError
 
@@ -107,6 +107,31 @@ def parse_json(text: str | bytes) -> Any:
     return value
 
 
+def open_to_append(path: Path) -> BinaryIO:
+    """Open a journal to append to; whatever was cut short in it stays a line of its own."""
+    cut = path.exists() and not path.read_bytes().endswith(b"\n")
+    file = path.open("ab")
+    if cut and file.tell():
+        file.write(b"\n")
+    return file
+
+
+def append_lines(file: BinaryIO, *lines: str) -> None:
+    """Append lines to a journal; they are on disk when this returns."""
+    file.write("".join(f"{line}\n" for line in lines).encode())
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def parse_object(line: bytes) -> dict[str, Any]:
+    """Return the JSON object in a line of a journal; an empty one if it is something else."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 def parse_toml(
     model: type[Model],
     text: str,
@@ -115,12 +140,12 @@ def parse_toml(
     help_: str,
     check: Callable[[Model], None] | None = None,
     context: Mapping[str, Any] | None = None,
-    shown: Callable[[str], str] = str,
+    spell: Callable[[str], str] = str,
 ) -> Model:
     """Parse a TOML file that people write by hand into a checked model.
 
     `check` raises `OptionError` for mistakes that the model alone cannot see, `context` is for the
-    model's validators, and `shown` returns a key as the file spells it. `help_` shows the keys
+    model's validators, and `spell` returns a key as the file spells it. `help_` shows the keys
     there are, and ends the message about a missing or an unknown one. Raises `FileFormatError` with
     `where`, and for everything that is wrong the key, what was received and what was expected.
     """
@@ -133,7 +158,7 @@ def parse_toml(
         if check is not None:
             check(data)
     except ValidationError as error:
-        problems = [shown(line) for line in _problems(error, help_)]
+        problems = [spell(line) for line in _problems(error, help_)]
         count = f"{len(problems)} things are wrong:\n  " if len(problems) > 1 else ""
         lines = "\n  ".join(problems)
         raise FileFormatError(f"{where}: {count}{lines}") from error
@@ -162,7 +187,8 @@ def _problems(error: ValidationError, help_: str) -> list[str]:
                 key += f"[{part}]"
             elif not _is_branch(part):
                 key += f".{part}" if key else part
-        if not key and detail["type"] == "value_error":  # of the whole: a line each, with its key
+        # Of the whole, or of parts together: a line each, with its key.
+        if detail["type"] == "lines" or (not key and detail["type"] == "value_error"):
             whole = detail["msg"].removeprefix("Value error, ").splitlines()
             lines |= {f"{number} {index}": line for index, line in enumerate(whole)}
         else:

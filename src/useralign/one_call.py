@@ -105,9 +105,9 @@ def _begin(
         pool = candidates
     else:
         pool = Pool.from_texts(question, candidates)
-    prior = None if memory is None else memory.prior_for(pool)
-    known: dict[str, Any] = {} if prior is None else {"prior": prior}
-    return Session.few(pool, **known, **options)
+    if memory is not None and (prior := memory.prior_for(pool)) is not None:
+        options = {"prior": prior, **options}
+    return Session.few(pool, **options)
 
 
 def _tell(session: Session, screen: Comparison, reply: Reply) -> None:

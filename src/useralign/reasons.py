@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+from useralign.wishes import words as vocabulary
 from useralign.wishes.chips import chips
 
 if TYPE_CHECKING:
@@ -26,22 +27,6 @@ MOST_LEANINGS = 3  # the same of all that somebody answered
 LONGEST_PHRASE = 4  # words between commas that are one thing, such as "visible brush strokes"
 LONGEST_EXCERPT = 60  # characters
 _WORD = re.compile(r"[^\W\d_]+(?:[-'\u2019][^\W\d_]+)*")
-_COMMON = frozenset(
-    """
-    about above across after again against almost along already also always among another around
-    away back because been before behind being below best better between both bring call called
-    come comes could does done down each easy else enough even ever every everybody everyone
-    everything feel find finish first from full gets give gives good great half hand have here
-    home hours however into just keep kind know last less lets like little long look lots love
-    make makes many maybe more most much must need needs never next nice nothing often once only
-    onto other others over part perfect place plenty quite rather really right same serve several
-    should simple since small some someone something sort spend start still straight such sure
-    take takes than that their them then there these they thing things think this those though
-    through time together tonight took turn turns under until upon used using very want ways well
-    were what when where whether which while whole will with within without work works would year
-    years your yourself
-    """.split()  # noqa: SIM905 - as a text it can be read
-)
 
 
 def why(session: Session) -> str:
@@ -66,14 +51,14 @@ def why(session: Session) -> str:
     if session.stop_reason == "indifferent":
         return _on_indifference(session)
     wins = [pair for answer in session.answers for pair in answer.wins]
-    said = _said(session)
-    if not wins and not said:
+    quotes = _quotes(session)
+    if not wins and not quotes:
         return _on_nothing(session)
     best = session.best
-    chosen, passed, terms = _evidence(session)
-    reason = _in_words(best, chosen, passed, terms)
+    winners, passed, terms = _evidence(session)
+    reason = _in_words(best, winners, passed, terms)
     reason = reason or _in_numbers(best, wins, passed, session, terms)
-    return f"You said {said}, and {reason}." if said else f"You {reason}."
+    return f"You said {quotes}, and {reason}." if quotes else f"You {reason}."
 
 
 def leanings(sessions: Iterable[Session]) -> str:
@@ -83,17 +68,17 @@ def leanings(sessions: Iterable[Session]) -> str:
     """
     likes: Counter[str] = Counter()
     dislikes: Counter[str] = Counter()
-    said: dict[str, None] = {}
+    quotes: dict[str, None] = {}
     for session in sessions:
         _, passed, terms = _evidence(session)
         winners = [answer.winner for answer in session.answers if answer.winner is not None]
         likes += _counts([session.pool[k] for k in winners], terms)
         dislikes += _counts(passed, terms)
-        said |= dict.fromkeys(f"“{_excerpt(wish.text)}”" for wish in session.wishes)
+        quotes |= dict.fromkeys(f"“{_excerpt(wish.text)}”" for wish in session.wishes)
     # Of a screen of four, three are passed over.
     liked = [term for term, n in likes.most_common() if n >= 2 and 3 * n > dislikes[term]]
     avoided = [term for term, n in dislikes.most_common() if n >= 3 and not likes[term]]
-    parts = [("likes", liked), ("passes over", avoided), ("said", list(said))]
+    parts = [("likes", liked), ("passes over", avoided), ("said", list(quotes))]
     return "; ".join(f"{verb} {_listed(terms)}" for verb, terms in parts if terms)
 
 
@@ -109,12 +94,12 @@ def _listed(terms: Sequence[str]) -> str:
 def _evidence(session: Session) -> tuple[list[Candidate], list[Candidate], Terms]:
     """Return what was chosen, what was passed over, and what these and the best are like."""
     best, wins = session.best, [pair for answer in session.answers for pair in answer.wins]
-    chosen = [session.pool[k] for k in dict.fromkeys(winner for winner, _ in wins)]
-    passed = [session.pool[k] for k in _passed(session, {c.index for c in chosen} | {best.index})]
+    winners = [session.pool[k] for k in dict.fromkeys(winner for winner, _ in wins)]
+    passed = [session.pool[k] for k in _passed(session, {c.index for c in winners} | {best.index})]
     labels = _labels(session.pool)
-    seen = (best, *chosen, *passed)
-    terms = {one.index: dict.fromkeys(labels[one.index]) | _terms(one) for one in seen}
-    return chosen, passed, terms
+    candidates = (best, *winners, *passed)
+    terms = {one.index: dict.fromkeys(labels[one.index]) | _terms(one) for one in candidates}
+    return winners, passed, terms
 
 
 def _on_nothing(session: Session) -> str:
@@ -131,7 +116,7 @@ def _on_indifference(session: Session) -> str:
     return "You found them equally good, so this one is as good as any."
 
 
-def _said(session: Session) -> str:
+def _quotes(session: Session) -> str:
     """Return what the person said in words, the last two, quoted; or nothing."""
     texts = [" ".join(answer.text.split()) for answer in session.answers if answer.text.strip()]
     return " and ".join([f"“{_excerpt(text)}”" for text in dict.fromkeys(texts)][-MOST_WORDS:])
@@ -139,12 +124,12 @@ def _said(session: Session) -> str:
 
 def _passed(session: Session, liked: set[int]) -> list[int]:
     """Return what was seen and never chosen, each once; not what was called equal or skipped."""
-    seen: dict[int, None] = {}
+    losers: dict[int, None] = {}
     for answer in session.answers:
         if answer.kind == "neither":
-            seen |= dict.fromkeys(answer.candidates)
-        seen |= dict.fromkeys(loser for _, loser in answer.wins)
-    return [k for k in seen if k not in liked]
+            losers |= dict.fromkeys(answer.candidates)
+        losers |= dict.fromkeys(loser for _, loser in answer.wins)
+    return [k for k in losers if k not in liked]
 
 
 def _labels(pool: Pool) -> dict[int, list[str]]:
@@ -160,22 +145,26 @@ def _labels(pool: Pool) -> dict[int, list[str]]:
 
 
 def _in_words(
-    best: Candidate, chosen: Sequence[Candidate], passed: Sequence[Candidate], terms: Terms
+    best: Candidate, winners: Sequence[Candidate], passed: Sequence[Candidate], terms: Terms
 ) -> str:
     """Return what the chosen have in common with the best, and the passed over lack; or nothing."""
-    likes = _counts(chosen, terms)
+    likes = _counts(winners, terms)
     dislikes = _counts(passed, terms)
     own = _counts([best], terms)
 
     def appeal(term: str) -> float:
-        return likes[term] / (len(chosen) + 1) - dislikes[term] / (len(passed) + 1)
+        return likes[term] / (len(winners) + 1) - dislikes[term] / (len(passed) + 1)
 
-    shared = [term for term in own if likes[term] >= 2 and appeal(term) > 1e-9]
+    def tells_apart(term: str) -> bool:
+        """Whether a larger share of the winners than of those passed over has it."""
+        return likes[term] * len(passed) > dislikes[term] * len(winners)
+
+    shared = [t for t in own if likes[t] >= 2 and appeal(t) > 1e-9 and tells_apart(t)]
     if not shared:
         return ""
     avoided = _avoided(dislikes, likes | own)
     what = "pictures" if best.is_picture else "answers"
-    return f"chose {what} with {_top(shared, appeal, (*chosen, *passed), terms)}" + (
+    return f"chose {what} with {_top(shared, appeal, (*winners, *passed), terms)}" + (
         f", and passed over {_top(avoided, dislikes.__getitem__, passed, terms)}" if avoided else ""
     )
 
@@ -222,15 +211,16 @@ def _counts(candidates: Iterable[Candidate], terms: Terms) -> Counter[str]:
 def _terms(candidate: Candidate) -> dict[str, None]:
     """Return what a text says of its candidate, each once: interest, short phrases, words."""
     terms: dict[str, None] = {}
+    common = vocabulary.knowledge().common
     if candidate.interest:
         terms[" ".join(candidate.interest.lower().split())] = None
     for phrase in re.split(r"[,;:.!?()\n]+", candidate.text.lower()):
         words = _WORD.findall(phrase)
-        while words and (len(words[0]) <= 3 or words[0] in _COMMON):
+        while words and (len(words[0]) <= 3 or words[0] in common):
             words = words[1:]  # "with much space around" is about space around
         if 1 < len(words) <= LONGEST_PHRASE:
             terms[" ".join(words)] = None
-        terms |= dict.fromkeys(w for w in words if len(w) > 3 and w not in _COMMON)
+        terms |= dict.fromkeys(w for w in words if len(w) > 3 and w not in common)
     return terms
 
 
@@ -247,7 +237,7 @@ def _top(
         repeats = any(term in other or other in term for other in best) or holders in best.values()
         if len(best) < MOST_WORDS and not repeats:
             best[term] = holders
-    texts = " ".join(candidate.text for candidate in candidates)
+    texts = ". ".join(candidate.text for candidate in candidates)  # each begins a sentence
     return " and ".join(f"“{_as_written(term, texts)}”" for term in best)
 
 

@@ -125,19 +125,22 @@ class Session:
         per_screen: int = 2,
         **options: Any,
     ) -> None:
-        self._answers: list[Answer] = options.pop("answers", [])  # those that `resume` replays
         if "shown" in options:  # the name that per_screen had before
             per_screen = _checked_count("shown", options.pop("shown"))
         if not isinstance(pool, Pool):
             raise OptionError(f"pool must be a useralign.Pool, got {type(pool).__name__}")
-        self.pool = pool
         by = method_for(method, **options)
-        epsilon, budget, per_screen = check_options(
-            by, epsilon=epsilon, budget=budget, seed=seed, limit=limit, per_screen=per_screen
+        rules = _rules_of(
+            pool, by, epsilon=epsilon, budget=budget, seed=seed, limit=limit, per_screen=per_screen
         )
-        most = _usual_limit(pool, budget) if limit is None else int(limit)
-        self._first_rules = _Rules(by, epsilon, budget, most, per_screen)
-        self.seed = secrets.randbits(32) if seed is None else int(seed)
+        self._begin(pool, rules, secrets.randbits(32) if seed is None else int(seed), [])
+
+    def _begin(self, pool: Pool, rules: _Rules, seed: int, answers: list[Answer]) -> None:
+        """Set the four things that a session is, and compute the rest from them."""
+        self.pool = pool
+        self.seed = seed
+        self._first_rules = rules
+        self._answers = answers
         self._comparison: Comparison | None = None  # the one that waits for its answer
         self._resumed: tuple[int, ...] = ()  # the one that a saved session waited with
         self._decision: Decision | None = None
@@ -190,8 +193,8 @@ class Session:
             first, second, bound = self._decide()
             if second is not None:
                 several = self.per_screen > 2
-                chosen = self._run.several(self.per_screen) if several else (first, second)
-                indices = self._favoured_first(chosen)
+                screen = self._run.several(self.per_screen) if several else (first, second)
+                indices = self._favoured_first(screen)
                 if self._resumed and set(self._resumed) != set(indices):
                     indices = self._resumed
                 one, other, *others = (self.pool[k] for k in indices)
@@ -347,8 +350,8 @@ class Session:
         line = tidy(text)
         names = [own.text for own in self.wishes]
         if line.casefold() not in map(str.casefold, names):
-            known = f"the wishes are {', '.join(map(repr, names))}" if names else "there is none"
-            raise AnswerError(f"there is no wish {line!r:.80} to take back; {known}")
+            others = f"the wishes are {', '.join(map(repr, names))}" if names else "there is none"
+            raise AnswerError(f"there is no wish {line!r:.80} to take back; {others}")
         self._answers.append(withdrawal(line))
         self._restart()
 
@@ -430,7 +433,7 @@ class Session:
         steering = ("go_on", "prove", "final")  # what only steers the session
         answers = [answer for answer in self._answers if answer.kind not in steering]
         answers.append(Answer(-1, -1, None, "prove"))
-        trial = Session(self.pool, seed=self.seed, answers=answers)
+        trial = Session._replay(self.pool, self._first_rules, self.seed, answers)
         if len(self.pool) > PROVABLE:
             return len(trial.viable) - 1
         scores, before = self.scores, trial.cost
@@ -542,12 +545,12 @@ class Session:
         """What matters to the person, in the order in which it was said, with its effect."""
         return tuple(
             Wish(
-                self._answers[place].text,
+                self._answers[position].text,
                 judgement.hidden,
                 judgement.favoured,
-                describe(self._answers[place].text, self.pool, judgement, blocked=blocked),
+                describe(self._answers[position].text, self.pool, judgement, blocked=blocked),
             )
-            for place, (judgement, blocked) in self._wishes.items()
+            for position, (judgement, blocked) in self._wishes.items()
         )
 
     @property
@@ -655,10 +658,18 @@ class Session:
         """
         method = method or method_for(state["method"], **state["options"])
         options = {key: state[key] for key in ("epsilon", "budget", "seed", "limit")}
+        rules = _rules_of(pool, method, **options, per_screen=state.get("shown", 2))
         answers = [read_answer(item, *pool.features.shape) for item in state["answers"]]
-        session = cls(pool, method, **options, per_screen=state.get("shown", 2), answers=answers)
+        session = cls._replay(pool, rules, whole("seed", state["seed"], least=0), answers)
         session._stopped = state.get("stopped") is True
         session._resumed = read_indices(state.get("asked", []), len(pool))
+        return session
+
+    @classmethod
+    def _replay(cls, pool: Pool, rules: _Rules, seed: int, answers: list[Answer]) -> Self:
+        """Build a session that has these answers already; none is replayed twice."""
+        session = cls.__new__(cls)
+        session._begin(pool, rules, seed, answers)
         return session
 
     def save(self, path: str | Path) -> Path:
@@ -708,9 +719,9 @@ class Session:
             self.pool.features, self.seed, fixed_budget=self.epsilon is None
         )
         self._wishes = self._judge_wishes()
-        for place, answer in enumerate(self._answers):
-            if place in self._wishes:
-                self._teach_wish(place)
+        for position, answer in enumerate(self._answers):
+            if position in self._wishes:
+                self._teach_wish(position)
             _teach(self._run, answer)
         self._cost = sum(answer.counts for answer in self._answers)
         self._changed()
@@ -719,11 +730,11 @@ class Session:
         rules, self._announced = self._replay_rules()
         self.method, self.epsilon, self.budget, self.limit, self.per_screen = rules
 
-    def _teach_wish(self, place: int) -> None:
+    def _teach_wish(self, position: int) -> None:
         """Pass a wish to the run: what it hides, with what earlier ones hide, and its direction."""
-        earlier = (judgement for at, (judgement, _) in self._wishes.items() if at <= place)
+        earlier = (judgement for at, (judgement, _) in self._wishes.items() if at <= position)
         self._run.exclude({k for judgement in earlier for k in judgement.hidden})
-        direction = self._wishes[place][0].direction
+        direction = self._wishes[position][0].direction
         if direction and "remark" in self._run.takes:
             self._run.lean(_unit(direction), 1.0)
 
@@ -760,24 +771,24 @@ class Session:
             self._restart()
 
     def _judge_wishes(self) -> dict[int, tuple[Judgement, bool]]:
-        """Return what each wish in force says, by its place among the answers.
+        """Return what each wish in force says, by its position among the answers.
 
         With it stands whether it is made to hide nothing, because it would leave none.
         """
-        places: dict[str, int] = {}
-        for place, answer in enumerate(self._answers):
+        positions: dict[str, int] = {}
+        for position, answer in enumerate(self._answers):
             if answer.kind in ("wish", "withdraw"):
-                places.pop(answer.text.casefold(), None)
+                positions.pop(answer.text.casefold(), None)
                 if answer.kind == "wish":
-                    places[answer.text.casefold()] = place
+                    positions[answer.text.casefold()] = position
         hidden: set[int] = set()
         result = {}
-        for place in places.values():
-            judgement = self._judgement(self._answers[place])
+        for position in positions.values():
+            judgement = self._judgement(self._answers[position])
             if blocked := len(hidden.union(judgement.hidden)) == len(self.pool):
                 judgement = judgement._replace(hidden=())
             hidden.update(judgement.hidden)
-            result[place] = judgement, blocked
+            result[position] = judgement, blocked
         return result
 
     def _judgement(self, answer: Answer) -> Judgement:
@@ -795,11 +806,11 @@ class Session:
         The best one so far stays, to be compared with them; what room is left is the method's.
         """
         votes: Counter[int] = Counter()
-        for place, (judgement, _) in self._wishes.items():
-            if sum(answer.counts for answer in self._answers[place:]) < LEAD:
+        for position, (judgement, _) in self._wishes.items():
+            if sum(answer.counts for answer in self._answers[position:]) < LEAD:
                 votes.update(judgement.favoured)
-        seen = {k for answer in self._answers for k in answer.candidates} if votes else set()
-        if not (votes := Counter({k: n for k, n in votes.items() if k not in seen})):
+        old = {k for answer in self._answers for k in answer.candidates} if votes else set()
+        if not (votes := Counter({k: n for k, n in votes.items() if k not in old})):
             return screen
         scores, possible = self._run.scores(), self._run.possible()
         fresh = [k for k in votes if possible[k]]
@@ -827,6 +838,13 @@ class Session:
             why = f"the session is over ({over})" if over else f"call ask() before {call}()"
             raise SessionStateError(f"{call}() has no comparison to answer: {why}")
         return self._comparison
+
+
+def _rules_of(pool: Pool, method: Method, *, limit: int | None, **options: Any) -> _Rules:
+    """Check what a session is started with, as `check_options` does, and return its rules."""
+    epsilon, budget, per_screen = check_options(method, limit=limit, **options)
+    most = _usual_limit(pool, budget) if limit is None else int(limit)
+    return _Rules(method, epsilon, budget, most, per_screen)
 
 
 def _usual_limit(pool: Pool, budget: int | None) -> int:

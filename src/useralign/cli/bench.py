@@ -80,9 +80,9 @@ def compare(
     from useralign.lab.bench.contest import contest
 
     plan = contest(
-        _names(methods),
-        _names(pools),
-        users=_names(users),
+        _names("--methods", methods),
+        _names("--pools", pools),
+        users=_names("--users", users),
         runs=runs,
         seed=seed,
         people=people,
@@ -103,11 +103,14 @@ def compare(
     typer.echo(f"\n{len(files)} files in {out}; all tables are in {out / 'summary.md'}")
 
 
-def _names(text: str | None) -> list[str] | None:
+def _names(option: str, text: str | None) -> list[str] | None:
     """Return the names of a comma-separated list; None when it was not given."""
     if text is None:
         return None
-    return [name.strip() for name in text.split(",") if name.strip()]
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise typer.BadParameter(f"{option} {text!r} names nothing; leave it out to have all")
+    return names
 
 
 def _run(plan: Contest, out: Path, jobs: int | None, *, quiet: bool) -> list[Group]:

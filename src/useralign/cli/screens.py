@@ -31,7 +31,7 @@ BORDER = (
 _SIGNS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 REASONS = {
     "bound": "that is as close to the best as you asked for",
-    "budget": "that was the number of questions you allowed",
+    "budget": "that was the last screen",
     "limit": "that was the largest number of questions",
     "confident": "that is sure enough",
     "exhausted": "there is nothing left worth asking",

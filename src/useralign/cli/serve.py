@@ -74,18 +74,17 @@ def serve(
     _need_web()
     from useralign.web.serving import Serving
     from useralign.web.serving import serve as run
+    from useralign.web.settings import settings_at
 
-    serving = Serving(
-        host=host,
-        port=port,
-        database=database,
+    settings = settings_at(
+        host,
         secret=_secret(secret_file),
+        hosts=allowed_host or (),
+        trust_proxy=behind_proxy,
         workers=workers,
-        behind_proxy=behind_proxy,
-        hosts=tuple(allowed_host or ()),
         making=making,
         upstream=upstream,
-        origins=tuple(origin or listed_origins()),
+        origins=frozenset(origin or listed_origins()),
     )
     opens = sys.stdout.isatty() if open_browser is None else open_browser
 
@@ -97,7 +96,7 @@ def serve(
 
             webbrowser.open(address)
 
-    run(serving, ready)
+    run(Serving(settings, host, port, database), ready)
 
 
 @keys.command("add")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from contextlib import ExitStack, closing, contextmanager
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,9 +61,9 @@ def simulate(
     from useralign.study.simulate import Behaviour, Crowd, run
 
     behaviour = Behaviour(noise=noise, drop_out=drop_out, lost=lost, double=double, think=think)
-    design = _design(file, participants, source, window if url is None else None)
+    design = simulated_design(file, participants, source, window if url is None else None)
     with _server(design, database, url, workers, as_json) as (address, store, study):
-        with _progress_bar(participants, as_json) as seen:
+        with _progress_bar("Finished", as_json, participants) as seen:
             crowd = Crowd(
                 address,
                 design,
@@ -220,21 +221,16 @@ def words(
 @app.command()
 def add(file: StudyFile, database: Database = None, as_json: AsJson = False) -> None:
     """Put a study into the database and open it; a study under way is not changed."""
-    from rich.progress import Progress
-
     from useralign.store import open_store
     from useralign.study import Studies, read_design
 
     design = read_design(file)
-    with closing(open_store(database)) as store, Progress(transient=True, disable=as_json) as bar:
-        task = bar.add_task("Pools", total=None)
-        study = Studies(store).add(
-            design, lambda done, total: bar.update(task, completed=done, total=total)
-        )
+    with closing(open_store(database)) as store, _progress_bar("Pools", as_json) as seen:
+        study = Studies(store).add(design, seen)
     value = {"slug": study.slug, "cells": len(design.cells), "places": design.places}
     text = (
-        f"{study.slug}: {len(design.cells)} cells with {design.places} places each. Participants "
-        f"come to /study/{study.slug} once `useralign serve` runs."
+        f"{study.slug}: {design.wanted} participants over {len(design.cells)} cells. They come to "
+        f"/study/{study.slug} once `useralign serve` runs."
     )
     emit(as_json, value, text)
 
@@ -473,6 +469,8 @@ def _status_text(state: Status) -> str:
         f"{state.total('finished')} of {state.total('wanted')} finished, {state.total('active')} "
         f"active, {state.total('dropped')} dropped out."
     )
+    if state.ends:
+        lines.append(", ".join(f"{count} {outcome}" for outcome, count in state.ends.items()) + ".")
     if state.seconds:
         lines.append(f"Median time {state.seconds['all'] / 60:.1f} minutes.")
     checked = state.total("attentive") + state.total("inattentive")
@@ -481,7 +479,10 @@ def _status_text(state: Status) -> str:
     return "\n".join(lines)
 
 
-def _design(file: Path | None, participants: int, source: str, window: float | None) -> Design:
+def simulated_design(
+    file: Path | None, participants: int, source: str, window: float | None
+) -> Design:
+    """Return the design to simulate: with so many participants, marked, without its platforms."""
     from useralign.errors import OptionError
     from useralign.study import parse_design, read_design, template
 
@@ -490,9 +491,15 @@ def _design(file: Path | None, participants: int, source: str, window: float | N
     design = parse_design(template()) if file is None else read_design(file)
     if window is None:
         return design
+    share = participants / design.wanted
+    quotas = [
+        {**q.model_dump(), "participants": ceil(share * q.participants)} for q in design.quotas
+    ]
     changed: dict[str, Any] = {
         "slug": f"simulated-{int(time.time())}",
-        "participants": participants,
+        "data": "simulated",
+        "participants": max(1, round(share * design.participants)),
+        "quotas": quotas,
         "active_minutes": window / 60,
         "recruitment": {} if source == "link" else {"prolific": _PROLIFIC, "mturk": "sandbox"},
     }
@@ -514,7 +521,7 @@ def _server(
         return
     from useralign.store import open_store
     from useralign.study import Studies
-    from useralign.web.simulation_server import serving
+    from useralign.web.rehearsal import serving
 
     with ExitStack() as stack:
         if database is None:
@@ -522,31 +529,31 @@ def _server(
             database = f"sqlite:///{folder}/simulated.db"
         store = open_store(database)
         stack.callback(store.close)
-        with _progress_bar(None, quiet, "Pools") as seen:
-            study = Studies(store).add(design, lambda done, _: seen(done))
+        with _progress_bar("Pools", quiet) as seen:
+            study = Studies(store).add(design, seen)
         yield stack.enter_context(serving(database, workers)), store, study
 
 
 @contextmanager
 def _progress_bar(
-    total: int | None, quiet: bool, label: str = "Finished"
-) -> Iterator[Callable[[int], None]]:
+    label: str, quiet: bool, total: int | None = None
+) -> Iterator[Callable[..., None]]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, TimeElapsedColumn(), console=console, disable=quiet) as bar:
+    with Progress(console=Console(stderr=True), disable=quiet) as bar:
         task = bar.add_task(label, total=total)
-        yield lambda done: bar.update(task, completed=done)
+        yield lambda done, total=total: bar.update(task, completed=done, total=total)
 
 
 def _print_report(
     report: CrowdReport, store: Store | None, study: Study | None, as_json: bool
 ) -> None:
+    from dataclasses import asdict
+
     from useralign.study import results
 
-    value: dict[str, Any] = {"simulation": report.to_dict()}
+    value: dict[str, Any] = {"simulation": asdict(report)}
     lines = _lines(report)
     if store is not None and study is not None:
         outcomes = results.outcomes(store, study)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from useralign.answers import Comparison
+from useralign.checks import promise
 from useralign.errors import OptionError
 from useralign.session import Session
 
@@ -193,35 +194,30 @@ def check_user(user: User, pool: Pool, *, seed: int = 5) -> None:
     pairs = list(combinations(pool, 2))
     for first, second in pairs:
         same = user.knows(first, second) == user.knows(second, first)
-        _promise(same, "knows() is the same in both orders")
+        promise(same, "knows() is the same in both orders")
         if user.knows(first, second):
             _check_pair(user, first, second)
-    _promise(any(user.knows(*pair) for pair in pairs), "the user knows at least one pair")
-    _promise(user.worth(pool).shape == (len(pool),), "worth() has one number per candidate")
+    promise(any(user.knows(*pair) for pair in pairs), "the user knows at least one pair")
+    promise(user.worth(pool).shape == (len(pool),), "worth() has one number per candidate")
     baseline = pool.baseline
     if baseline is not None and user.knows(pool[0], baseline):
         rate = user.win_rate(pool[0], baseline)
-        _promise(0.0 <= rate <= 1.0, "win_rate() is a probability")
+        promise(0.0 <= rate <= 1.0, "win_rate() is a probability")
     for per_screen, rank in ((3, False), (4, True)):
         session = Session(pool, seed=seed, budget=4 * len(pool), per_screen=per_screen)
         ended = converse(session, user, rank=rank).finished
-        _promise(ended, f"a session with {per_screen} candidates a screen ends")
+        promise(ended, f"a session with {per_screen} candidates a screen ends")
     session = converse(Session(pool, seed=seed, budget=4 * len(pool), reask=True), user)
-    _promise(session.finished, "a session comes to its end")
+    promise(session.finished, "a session comes to its end")
 
 
 def _check_pair(user: User, first: Candidate, second: Candidate) -> None:
     one, other = user.prefers(first, second), user.prefers(second, first)
-    _promise(0.0 <= one <= 1.0, "prefers() is a probability")
+    promise(0.0 <= one <= 1.0, "prefers() is a probability")
     rest = math.isclose(one + other, 1.0, abs_tol=1e-9)
-    _promise(rest or one == other, "prefers() the other way round is the rest, or a tie")
-    _promise(one == user.prefers(first, second), "prefers() does not change by asking")
+    promise(rest or one == other, "prefers() the other way round is the rest, or a tie")
+    promise(one == user.prefers(first, second), "prefers() does not change by asking")
     winner = user.choose(Comparison(first, second, 0, 0.0))
-    _promise(winner in (first, second), "choose() returns one of the two")
+    promise(winner in (first, second), "choose() returns one of the two")
     if rest and one in (0.0, 1.0):
-        _promise(winner == (first if one else second), "choose() follows prefers()")
-
-
-def _promise(holds: bool, what: str) -> None:
-    if not holds:
-        raise AssertionError(f"broken promise: {what}")
+        promise(winner == (first if one else second), "choose() follows prefers()")

@@ -89,11 +89,11 @@ async def _verdict(
     tries: int,
 ) -> tuple[str, Usage]:
     images = tuple(candidate.image for candidate in pair) if generator.sees else ()
-    seen = bool(images) and all(images)
-    shown = [_text(candidate) for candidate in pair]
-    if seen:
-        shown = ["the first of the two pictures below", "the second of the two pictures below"]
-    prompt = comparison_prompt(description, question, *shown)
+    pictures = bool(images) and all(images)
+    answers = [_text(candidate) for candidate in pair]
+    if pictures:
+        answers = ["the first of the two pictures below", "the second of the two pictures below"]
+    prompt = comparison_prompt(description, question, *answers)
     usage, problem = Usage(), None
     for attempt in range(tries):
         request = TextRequest(
@@ -103,7 +103,7 @@ async def _verdict(
             max_tokens=64,
             seed=attempt,  # another one is another entry in the cache
             schema=SCHEMA,
-            images=tuple(map(str, images)) if seen else (),
+            images=tuple(map(str, images)) if pictures else (),
         )
         try:
             reply = await generator.text(request)

@@ -218,8 +218,8 @@ class People:
     def judged_by(self, name: str) -> list[str]:
         """Return the items that one person rated, or else compared, in the order of the file."""
         person = self.person(name)
-        seen = set(person.ratings) or {ident for pair in person.pairs for ident in pair}
-        return [ident for ident in self.items.texts if ident in seen]
+        judged = set(person.ratings) or {ident for pair in person.pairs for ident in pair}
+        return [ident for ident in self.items.texts if ident in judged]
 
 
 def _read_items(folder: Path) -> Items:

@@ -8,7 +8,6 @@ a dish is made of, but what it overlooks stays hidden.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from dataclasses import dataclass
@@ -285,7 +284,9 @@ def _by_model(
     text: str, pool: Pool, model: Generator, patience: float | None
 ) -> tuple[set[int], set[int]]:
     """Return which candidates a model finds to break a wish, and which to fit it well."""
-    from useralign.models import CachedGenerator, wait_for  # noqa: PLC0415 - used by a model alone
+    import asyncio  # noqa: PLC0415 - used by a model alone, and slow to load
+
+    from useralign.models import CachedGenerator, wait_for  # noqa: PLC0415 - likewise
 
     if not isinstance(model, CachedGenerator):
         model = CachedGenerator(model)

@@ -27,6 +27,9 @@ _NONE = {
     "neither", "nor", "don't", "dont", "doesn't", "isn't", "aren't", "can't", "cannot", "won't",
     "wouldn't", "except", "allergic", "allergy", "allergies", "intolerant", "zero", "exclude",
     "mustn't", "shouldn't", "hold", "minus",
+    # Of other languages only that something is not wanted is understood: else the opposite was.
+    "kein", "keine", "keinen", "ohne", "nicht", "sans", "pas", "sin", "senza", "sem", "geen",
+    "zonder",
 }  # fmt: skip
 _LESS = {"less", "fewer", "too", "reduce", "cut"}
 _SOFT = {"too", "so", "very", "overly", "much", "that", "really", "many", "as"}  # "not so hot"
@@ -35,6 +38,7 @@ _INDIFFERENT = {
     "mind", "matter", "matters", "problem", "problems", "care", "preference", "preferences",
     "necessarily", "fussy", "picky", "idea", "opinion", "rush", "hurry",
 }  # fmt: skip
+_ALLOWED = {"ok", "okay", "fine", "allowed", "alright"}  # what may be there need not be
 _FILLING = {
     "a", "an", "the", "i", "i'd", "i'm", "im", "i've", "me", "my", "we", "you", "it", "its", "it's",
     "that", "that's", "this", "these", "those", "they", "is", "are", "am", "was", "be", "been",
@@ -97,7 +101,8 @@ def read(text: str) -> Phrases:
         if marked or link not in _JOINTS or "more" in said:
             sort = _AGAINST.get(link, "none" if " " in link else _sort(said))
         phrase = " ".join(word for word in said if word not in _NONE | _LESS | _FILLING)
-        if phrase and not (marked and _INDIFFERENT.intersection(said)):
+        says_nothing = (_INDIFFERENT if marked else _ALLOWED).intersection(said)
+        if phrase and not says_nothing:
             _add(result, sort, phrase)
     return Phrases(*(tuple(dict.fromkeys(result[key])) for key in Phrases._fields))
 
