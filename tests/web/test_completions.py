@@ -533,7 +533,8 @@ def test_what_gets_no_feedback_does_not_pile_up(
 
 def test_who_names_nobody_is_not_held_up(light: Store) -> None:
     """An application that names nobody is not taken for one person in a hurry."""
-    settings = Settings(generator=lambda _: Scripted(HOT), answers_at_once=2)
+    model = Scripted(HOT)
+    settings = Settings(generator=lambda _: model, answers_at_once=2, answers_per_minute=0.001)
     with TestClient(create_app(light, settings), base_url="http://localhost") as client:
         body: dict[str, Any] = {"messages": [{"role": "user", "content": "Hello"}]}
         for named, last in (({}, 200), ({"user": "ada"}, 429)):

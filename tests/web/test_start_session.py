@@ -15,7 +15,7 @@ from tests.web.test_pool_jobs import QUESTION, answers, awaited
 from useralign import Pool
 from useralign.store import Interactions, Store, digest
 from useralign.store.schema import sessions, steps
-from useralign.web import Settings
+from useralign.web import Settings, start_session
 from useralign.web.app import create_app
 
 HERO = "Generate concept art for a videogame hero that players would instantly connect with."
@@ -231,7 +231,10 @@ def test_starting_over_asks_for_consent_anew(browser: Browser, store: Store) -> 
     assert "Started from" not in fresh.text
 
 
-def test_what_others_share_helps_unless_it_is_refused(app: FastAPI, store: Store) -> None:
+def test_what_others_share_helps_unless_it_is_refused(
+    app: FastAPI, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start_session, "PATIENCE", None)  # a busy machine takes longer
     other, me = Browser(app), Browser(app)
     some_answers(other, DINNER, 6)
     me.get("/")

@@ -256,7 +256,7 @@ def test_frames(crowd: FastAPI, light: Store, path: str) -> None:
 
 def test_links_are_limited_and_answers_are_not_dropped(light: Store) -> None:
     Studies(light).add(small_design())
-    app = create_app(light, Settings(asks_per_hour=2, answers_per_minute=60, answers_at_once=3))
+    app = create_app(light, Settings(asks_per_hour=2, answers_per_minute=0.001, answers_at_once=3))
     people = [Person(app) for _ in range(3)]
     pages = [person.enter() for person in people]
     assert people[2].reply.status_code == 429
