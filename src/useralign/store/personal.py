@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, func, or_, select, update
 
 from useralign.errors import NotFoundError
-from useralign.store.database import insert_for
+from useralign.store.database import Part, insert_for
 from useralign.store.keys import digest
 from useralign.store.pool_jobs import forget_job
 from useralign.store.pools import ASIDE, COPY, GROWN, MADE, delete_pools, not_aside
@@ -25,8 +25,6 @@ from useralign.store.schema import makings, persons, pools, sessions, steps
 
 if TYPE_CHECKING:
     from sqlalchemy import Column, ColumnElement, Connection, Row
-
-    from useralign.store.database import Database
 
 _EVERY = 3600.0  # seconds: a visit is noted once an hour, not with each request
 GRACE = 3600.0  # seconds in which deleting can be undone
@@ -42,11 +40,8 @@ class Person:
     share: bool = False  # their answers may make other people's sessions shorter
 
 
-class Persons:
+class Persons(Part):
     """The people of a database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def get(self, person_id: str) -> Person:
         """Return what someone allows; of a stranger, nothing."""
@@ -70,22 +65,19 @@ class Persons:
         return Person(person_id, row.remember, row.share)
 
     def _find(self, person_id: str) -> Row[Any] | None:
-        with self._database.reading() as connection:
-            return connection.execute(select(persons).where(persons.c.id == person_id)).first()
+        return self._database.first(select(persons).where(persons.c.id == person_id))
 
     def allow(self, person_id: str, *, remember: bool, share: bool) -> None:
         """Change what someone allows; they must have visited."""
-        with self._database.writing() as connection:
-            is_person = persons.c.id == person_id
-            values = {"remember": remember, "share": share}
-            connection.execute(update(persons).where(is_person).values(**values))
+        is_person = persons.c.id == person_id
+        values = {"remember": remember, "share": share}
+        self._database.change(update(persons).where(is_person).values(values))
 
     def others_share(self, person_id: str) -> bool:
         """Return whether anybody else lets others profit from their answers."""
         is_other = (persons.c.id != person_id) & not_aside(persons.c.id)
         others = select(persons.c.id).where(persons.c.share, is_other).limit(1)
-        with self._database.reading() as connection:
-            return connection.execute(others).first() is not None
+        return self._database.first(others) is not None
 
     def forget(self, person_id: str) -> None:
         """Delete someone with all their sessions, pools, and pictures that nobody else has."""
@@ -102,12 +94,8 @@ def aside(owner: str, now: float) -> str:
     return f"{ASIDE}{int(now):010d}-{_mark(owner)}"
 
 
-class PersonalData:
+class PersonalData(Part):
     """What is stored of people, as far as they decide over it."""
-
-    def __init__(self, database: Database, people: Persons) -> None:
-        self._database = database
-        self._people = people
 
     def delete_session(self, session_id: str, owner: str, now: float) -> None:
         """Set a session aside, with the pools that have grown in it."""
@@ -168,7 +156,7 @@ class PersonalData:
             names = _names_aside(connection, owner)
         due = [name for name in names if owner is not None or _time(name) + GRACE <= now]
         for name in due:
-            self._people.forget(name)
+            Persons(self._database).forget(name)
         if due:
             self._database.rinse()
         return len(due)
