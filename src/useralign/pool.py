@@ -166,7 +166,9 @@ class Pool:
                 "give one row a candidate, in the same order"
             )
         self.question = question
-        self.candidates = _with_own_labels(_indexed(candidates))
+        self.candidates: Sequence[Candidate] = (
+            candidates if isinstance(candidates, Numbered) else _labelled(_indexed(candidates))
+        )
         self.baseline = Candidate(text=baseline) if isinstance(baseline, str) else baseline
         self.normalise = normalise
         self.embedder = embedder
@@ -492,10 +494,8 @@ def _normalised(matrix: NDArray[np.float64], how: str) -> NDArray[np.float64]:
     return result
 
 
-def _indexed(candidates: Sequence[Candidate | str]) -> Sequence[Candidate]:
+def _indexed(candidates: Sequence[Candidate | str]) -> tuple[Candidate, ...]:
     """Return candidates that have their indices; texts become candidates."""
-    if isinstance(candidates, Numbered):
-        return candidates
     return tuple(
         Candidate(text=item, index=index)
         if isinstance(item, str)
@@ -504,13 +504,8 @@ def _indexed(candidates: Sequence[Candidate | str]) -> Sequence[Candidate]:
     )
 
 
-def _with_own_labels(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-    """Return the candidates, or raise PoolError if two of them go by the same id.
-
-    An answer is recorded by it; a candidate without one goes by its index.
-    """
-    if isinstance(candidates, Numbered):
-        return candidates
+def _labelled(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+    """Return the candidates, or raise PoolError if two go by the same id: answers name it."""
     owners: dict[str, int] = {}
     for candidate in candidates:
         first = owners.setdefault(candidate.label, candidate.index)
