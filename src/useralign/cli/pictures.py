@@ -18,6 +18,7 @@ import sys
 import time
 import webbrowser
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from useralign.extras import absent_modules
@@ -38,22 +39,7 @@ _GAP = 8  # pixels between pictures
 _CHUNK = 4096  # characters of one kitty command
 _COLOURS = 64
 _QUERY = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[c"  # kitty's, then one that all answer
-
-_PAGE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="2">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; img-src file: data:; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1"><title>Which one?</title>
-<style>
-body {{ font: 18px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem;
-        color-scheme: light dark; text-align: center }}
-main {{ display: flex; flex-wrap: wrap; gap: 1.5rem; justify-content: center }}
-figure {{ margin: 0; flex: 1 1 18rem; max-width: 24rem }}
-img {{ width: 100%; border-radius: .5rem }}
-figcaption {{ font-weight: 600; padding: .5rem }}
-</style><h1>Which one?</h1><p>Answer in the terminal.</p>
-<main>{figures}</main></html>
-"""
+_TEMPLATE = Path(__file__).with_suffix(".html")  # shows a screen, and reloads itself
 
 
 class Window(NamedTuple):
@@ -154,7 +140,8 @@ def write_page(path: Path, pictures: Sequence[Path]) -> Path:
         f"<figcaption>{number}</figcaption></figure>"
         for number, picture in enumerate(pictures, start=1)
     )
-    return write_atomically(path, _PAGE.format(figures=figures))
+    page = Template(_TEMPLATE.read_text(encoding="utf-8"))
+    return write_atomically(path, page.substitute(figures=figures))
 
 
 def _open(address: str) -> bool:
