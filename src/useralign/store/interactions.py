@@ -155,28 +155,6 @@ class Interactions:
             raise NotFoundError("there is no such session")
         return StoredSession(self._store, self._clock, about, row)
 
-    def screen(self, session_id: str, owner: str) -> Screen:
-        """Return what a person looks at now: the same pair on the same sides, always."""
-        return self.open(session_id, owner).screen
-
-    def session(self, session_id: str, owner: str) -> Session:
-        """Return the session itself, rebuilt; changing it changes nothing in the database."""
-        return self.open(session_id, owner).session
-
-    def answer(
-        self,
-        session_id: str,
-        owner: str,
-        step: int,
-        response: UserResponse,
-        *,
-        milliseconds: int | None = None,
-        also: Callable[[Connection, Screen], None] | None = None,
-    ) -> Screen:
-        """Record what a person did on a screen; see `StoredSession.answer`."""
-        stored = self.open(session_id, owner)
-        return stored.answer(step, response, milliseconds=milliseconds, also=also)
-
     def set_page(self, session_id: str, owner: str, **values: Any) -> None:
         """Change what only the page needs to know of a session."""
         with self._store.writing() as connection:
