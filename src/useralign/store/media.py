@@ -76,29 +76,18 @@ def _webp(content: bytes, width: int, height: int) -> Media:
 
 def _decoded(content: bytes, name: str) -> Any:
     opener = import_extra("PIL.Image", "pictures", "web")
-    turn = import_extra("PIL.ImageOps", "pictures", "web")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             opened = opener.open(io.BytesIO(content))
             small = opened.width * opened.height <= LARGEST_PIXELS
             opened.draft("RGB", (LARGEST_SIDE, LARGEST_SIDE))  # a large photograph in part alone
-            # A camera writes down which way it was held instead of turning the picture.
-            picture = _opaque(turn.exif_transpose(opened), opener) if small else None
+            picture = pictures.flatten(opened) if small else None
     except Exception as error:
         raise InputError(f"{name}: is not a picture that can be read ({error})") from error
     if picture is None:
         raise InputError(f"{name}: has more than {LARGEST_PIXELS // 10**6} megapixels")
     return picture
-
-
-def _opaque(picture: Any, opener: Any) -> Any:
-    """Return a picture in colours, on white where it is transparent."""
-    if "A" not in picture.getbands() and "transparency" not in picture.info:
-        return picture.convert("RGB")
-    layers = picture.convert("RGBA")
-    white = opener.new("RGBA", picture.size, "white")
-    return opener.alpha_composite(white, layers).convert("RGB")
 
 
 def insert_missing(connection: Connection, pictures: Sequence[Media]) -> None:
