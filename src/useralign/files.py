@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 Model = TypeVar("Model", bound="BaseModel")
+Result = TypeVar("Result")
 
 
 def cache_dir(*parts: str) -> Path:
@@ -87,6 +88,15 @@ def read_json(path: str | Path) -> Any:
         raise FileFormatError(f"{path}: cannot be read ({error.strerror})") from error
     except ValueError as error:
         raise FileFormatError(f"{path}: is not JSON, or was cut short ({error})") from error
+
+
+def load_json(path: str | Path, build: Callable[[Any], Result]) -> Result:
+    """Return what `build` makes of a JSON file; a `FileFormatError` of it gets the file's name."""
+    data = read_json(path)
+    try:
+        return build(data)
+    except FileFormatError as error:
+        raise FileFormatError(f"{path}: {error}") from error
 
 
 def parse_json(text: str | bytes) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from useralign import pictures, registry
 from useralign.errors import FileFormatError, PoolError, ScalingWarning
-from useralign.files import read_json, write_json
+from useralign.files import load_json, write_json
 from useralign.geometry.features import as_matrix, normalise, outlier
 
 if TYPE_CHECKING:
@@ -467,10 +467,7 @@ class Pool:
     @classmethod
     def load(cls, path: str | Path) -> Pool:
         """Read a pool that `save` wrote."""
-        try:
-            return cls.from_dict(read_json(path))
-        except FileFormatError as error:
-            raise FileFormatError(f"{path}: {error}") from error
+        return load_json(path, cls.from_dict)
 
 
 def _embed(

@@ -15,6 +15,7 @@ import secrets
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, SupportsIndex
 
@@ -40,7 +41,7 @@ from useralign.errors import (
     OptionError,
     SessionStateError,
 )
-from useralign.files import read_json, write_json
+from useralign.files import load_json, write_json
 from useralign.geometry import ZERO
 from useralign.methods import Confidence, Decision, Method, Run, method_for
 from useralign.pool import Candidate, Pool
@@ -678,10 +679,7 @@ class Session:
     @classmethod
     def load(cls, path: str | Path, pool: Pool) -> Session:
         """Read a session that `save` wrote."""
-        try:
-            return cls.from_dict(pool, read_json(path))
-        except FileFormatError as error:
-            raise FileFormatError(f"{path}: {error}") from error
+        return load_json(path, partial(cls.from_dict, pool))
 
     def copy(self) -> Self:
         """Return a session that goes its own way from here; nothing is replayed."""
