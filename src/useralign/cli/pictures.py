@@ -21,6 +21,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from useralign.cli.keys import keyboard
 from useralign.extras import absent_modules
 from useralign.files import cache_dir, write_atomically
 
@@ -178,27 +179,16 @@ def _window(columns: int) -> Window:
 
 def _ask_terminal() -> str:
     """Ask the terminal for kitty's protocol and for its attributes, and return its reply."""
-    try:
-        import termios
-        import tty
-    except ImportError:
+    if os.name == "nt":  # has no such queries, and cannot wait for standard input
         return ""
-    handle = sys.stdin.fileno()
-    before = termios.tcgetattr(handle)
-    try:
-        tty.setcbreak(handle)
+    handle, reply = sys.stdin.fileno(), b""
+    with keyboard():
         sys.stdout.write(_QUERY)
         sys.stdout.flush()
-        return _reply(handle, _ANSWER)
-    finally:
-        termios.tcsetattr(handle, termios.TCSADRAIN, before)
-
-
-def _reply(handle: int, seconds: float) -> str:
-    end, reply = time.monotonic() + seconds, b""
-    while not re.search(rb"\x1b\[\?[\d;]*c", reply) and (left := end - time.monotonic()) > 0:
-        if select.select([handle], [], [], left)[0]:
-            reply += os.read(handle, 64)
+        end = time.monotonic() + _ANSWER
+        while not re.search(rb"\x1b\[\?[\d;]*c", reply) and (left := end - time.monotonic()) > 0:
+            if select.select([handle], [], [], left)[0]:
+                reply += os.read(handle, 64)
     return reply.decode(errors="replace")
 
 

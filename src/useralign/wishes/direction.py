@@ -47,16 +47,6 @@ def direction_of(
         phrases = read(text)
     else:
         phrases = wait_for(read_with_model(generator, pool.question, text), generator)
-    return towards(phrases, pool, embedder=embedder)
-
-
-def towards(
-    phrases: Phrases, pool: Pool, *, embedder: str | Embedder | None = None
-) -> NDArray[np.float64]:
-    """Return the direction of these phrases in a pool's raw features, shape (d,).
-
-    Raises `AnswerError` if there are none, or the candidates do not differ in them.
-    """
     if not any(phrases):
         raise AnswerError(
             "the remark says nothing to go by; say what there should be more or less of, for "
