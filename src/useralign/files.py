@@ -182,9 +182,9 @@ def parse_toml(
 
 def _is_branch(part: str) -> bool:
     """Whether part of a path is the name of a branch of a union, which nobody wrote."""
-    named = part.replace("-", "_").isidentifier()
+    is_name = part.replace("-", "_").isidentifier()
     types = ("literal", "str", "int", "float")
-    return not named or part in types or part.startswith("constrained-")
+    return not is_name or part in types or part.startswith("constrained-")
 
 
 def _problems(error: ValidationError, help_: str) -> list[str]:

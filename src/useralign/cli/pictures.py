@@ -172,8 +172,8 @@ def _window(columns: int) -> Window:
         rows, across, width, height = struct.unpack("HHHH", reply)
     except (ImportError, OSError):
         across = 0
-    known = rows and across and width and height
-    cell = (width // across, height // rows) if known else (0, 0)
+    says_all = rows and across and width and height
+    cell = (width // across, height // rows) if says_all else (0, 0)
     return Window(columns, rows or 24, cell if all(cell) else (10, 20))
 
 

@@ -72,8 +72,8 @@ def reproduce(
         raise OptionError(f"--users {users} is not known; expected persona or judge")
     if what == "dsp" and users == "persona":
         options["data"], data = _dsp_file(data), None
-    given = (model, data, embedder, questions, max_cost)
-    if users == "persona" and given != (None,) * len(given):
+    of_judges = (model, data, embedder, questions, max_cost)
+    if users == "persona" and any(option is not None for option in of_judges):
         raise OptionError(
             "--model, --data, --embedder, --questions and --max-cost go with --users judge"
         )

@@ -89,8 +89,7 @@ def take_turns(connection: Connection, name: str) -> None:
 
 def default_url() -> str:
     """Return the address used when none is given: `USERALIGN_DATABASE`, or a file of our own."""
-    named = os.environ.get("USERALIGN_DATABASE")
-    return named or sqlite_url(data_dir("useralign.db"))
+    return os.environ.get("USERALIGN_DATABASE") or sqlite_url(data_dir("useralign.db"))
 
 
 def sqlite_url(path: Path) -> str:

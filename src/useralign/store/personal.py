@@ -24,7 +24,7 @@ from useralign.store.pools import ASIDE, COPY, GROWN, MADE, delete_pools, not_as
 from useralign.store.schema import makings, persons, pools, sessions, steps
 
 if TYPE_CHECKING:
-    from sqlalchemy import Column, ColumnElement, Connection, Row
+    from sqlalchemy import Column, ColumnElement, Connection, Row, Select
 
 _EVERY = 3600.0  # seconds: a visit is noted once an hour, not with each request
 GRACE = 3600.0  # seconds in which deleting can be undone
@@ -141,8 +141,8 @@ class PersonalData(Part):
             for table in (sessions, pools):
                 back = update(table).where(table.c.owner.in_(names))
                 connection.execute(back.values(owner=owner))
-            known = select(persons.c.id).where(persons.c.id == owner)
-            if names and connection.execute(known).first() is None:
+            is_back = select(persons.c.id).where(persons.c.id == owner)
+            if names and connection.execute(is_back).first() is None:
                 back = update(persons).where(persons.c.id == max(names))
                 connection.execute(back.values(id=owner))
         return bool(names)
@@ -164,27 +164,25 @@ class PersonalData(Part):
     def export(self, owner: str) -> dict[str, Any]:
         """Return all that is stored of somebody, as plain data; pictures by their addresses."""
         with self._database.reading() as connection:
-            person = connection.execute(select(persons).where(persons.c.id == owner)).first()
+
+            def plain(query: Select[Any], hidden: str) -> list[dict[str, Any]]:
+                rows = [dict(row._mapping) for row in connection.execute(query)]
+                return [{key: row[key] for key in row if key != hidden} for row in rows]
+
+            person = plain(select(persons).where(persons.c.id == owner), "id")
             own = select(sessions).where(sessions.c.owner == owner).order_by(sessions.c.created)
-            sessions_ = [dict(row._mapping) for row in connection.execute(own)]
+            sessions_ = plain(own, "owner")
             for session in sessions_:
                 of_it = select(steps).where(steps.c.session_id == session["id"])
-                rows = connection.execute(of_it.order_by(steps.c.number))
-                session["steps"] = [_without(row._mapping, "session_id") for row in rows]
+                session["steps"] = plain(of_it.order_by(steps.c.number), "session_id")
             used = {step["view"]["pool_id"] for s in sessions_ for step in s["steps"]}
-            wanted = (pools.c.owner == owner) | pools.c.id.in_(used)
-            pools_ = [dict(row._mapping) for row in connection.execute(select(pools).where(wanted))]
-            jobs = connection.execute(select(makings).where(makings.c.owner == owner))
-            jobs_ = [_without(row._mapping, "owner") for row in jobs]
-        allowed = {} if person is None else _without(person._mapping, "id")
-        return {
-            "you": allowed,
-            "sessions": [_without(session, "owner") for session in sessions_],
-            "pools": [
-                _without(p, "owner", "data") | {"pool": json.loads(p["data"])} for p in pools_
-            ],
-            "makings": jobs_,
-        }
+            readable = (pools.c.owner == owner) | pools.c.id.in_(used)
+            pools_ = plain(select(pools).where(readable), "owner")
+            jobs = plain(select(makings).where(makings.c.owner == owner), "owner")
+        for pool in pools_:
+            pool["pool"] = json.loads(pool.pop("data"))
+        you = person[0] if person else {}
+        return {"you": you, "sessions": sessions_, "pools": pools_, "makings": jobs}
 
 
 def _set_sessions_aside(
@@ -192,11 +190,9 @@ def _set_sessions_aside(
 ) -> int:
     """Set sessions aside with the pools that are theirs alone; return how many there were."""
     rows = connection.execute(select(sessions).where(which)).all()
-    theirs = {row.pool_id for row in rows}
-    for row in rows:
-        grown = (steps.c.session_id == row.id) & (steps.c.kind == "growth")
-        growths = connection.execute(select(steps.c.told).where(grown))
-        theirs |= {growth.told["pool"] for growth in growths}
+    in_them = steps.c.session_id.in_(select(sessions.c.id).where(which))
+    growths = connection.execute(select(steps.c.told).where(in_them, steps.c.kind == "growth"))
+    theirs = {row.pool_id for row in rows} | {growth.told["pool"] for growth in growths}
     connection.execute(update(sessions).where(which).values(owner=aside(owner, now)))
     for row in rows:
         if (job := row.settings.get("page", {}).get("making")) is not None:
@@ -236,7 +232,3 @@ def _mark(owner: str) -> str:
 
 def _time(name: str) -> float:
     return float(name.removeprefix(ASIDE).partition("-")[0])
-
-
-def _without(row: Any, *names: str) -> dict[str, Any]:
-    return {key: value for key, value in dict(row).items() if key not in names}

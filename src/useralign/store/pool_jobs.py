@@ -105,8 +105,8 @@ class PoolJobs(Part):
     def write(self, job_id: str, values: Mapping[str, Any], states: tuple[str, ...] = OPEN) -> bool:
         """Note how far a job is if it is in one of some states; return whether it was."""
         which = (makings.c.id == job_id) & makings.c.state.in_(states)
-        noted = {"updated": self._database.time} | dict(values)
-        return self._database.change(update(makings).where(which).values(noted)) == 1
+        new = {"updated": self._database.time} | dict(values)
+        return self._database.change(update(makings).where(which).values(new)) == 1
 
     def delete(self, job_id: str, owner: str) -> None:
         """Delete a job and what it made so far, unless a session uses that."""
@@ -163,8 +163,8 @@ class PoolJobs(Part):
     ) -> None:
         """Give a job that is held another pool; the one before goes unless a session uses it."""
         which = makings.c.id == job.id
-        noted = {"updated": self._database.time, **values, "pool_id": pool_id}
-        connection.execute(update(makings).where(which).values(noted))
+        new = {"updated": self._database.time, **values, "pool_id": pool_id}
+        connection.execute(update(makings).where(which).values(new))
         if pool_id != job.pool_id:
             _delete_part(connection, job.pool_id)
 
