@@ -11,6 +11,8 @@ from useralign.checks import is_finite
 from useralign.errors import FileFormatError
 from useralign.files import parse_toml, read_json
 from useralign.models.prices import Prices
+from useralign.pool import Pool
+from useralign.session import Session
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,3 +68,10 @@ def test_a_price_of_hundreds_of_digits(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_number_of_hundreds_of_digits_is_not_finite() -> None:
     assert not is_finite(10**400)
     assert is_finite(10**300)
+
+
+def test_a_file_that_is_not_there_is_named_once(tmp_path: Path) -> None:
+    path = tmp_path / "absent.json"
+    for load in (Pool.load, lambda path: Session.load(path, Pool("?", ["one"], [[0.0]]))):
+        with pytest.raises(FileFormatError, match=r"^[^:]*absent\.json: cannot be read"):
+            load(path)

@@ -94,9 +94,9 @@ class Answer:
         are judged by words when it is replayed.
     """
 
-    first: int
-    second: int
-    winner: int | None
+    first: int = -1
+    second: int = -1
+    winner: int | None = None
     kind: str = ""
     others: tuple[int, ...] = ()
     order: tuple[int, ...] = ()
@@ -173,7 +173,7 @@ def remark(text: str, direction: ArrayLike, weight: float, dimension: int) -> An
             f"and not all zero; got {direction!r:.60}"
         )
     numbers = tuple(row.tolist())
-    return Answer(-1, -1, None, "remark", text=text, direction=numbers, weight=float(weight))
+    return Answer(kind="remark", text=text, direction=numbers, weight=float(weight))
 
 
 def final(winner: int, others: Iterable[int]) -> Answer:
@@ -184,16 +184,7 @@ def final(winner: int, others: Iterable[int]) -> Answer:
 
 def wish(text: str, judgement: Judgement, judged: int) -> Answer:
     """Build a wish from what it says of so many candidates."""
-    hidden, favoured, direction = judgement
-    return Answer(
-        -1, -1, None, "wish", text=text, direction=direction,
-        hidden=hidden, favoured=favoured, judged=judged,
-    )  # fmt: skip
-
-
-def withdrawal(text: str) -> Answer:
-    """Build the answer that takes a wish back."""
-    return Answer(-1, -1, None, "withdraw", text=text)
+    return Answer(kind="wish", text=text, judged=judged, **judgement._asdict())
 
 
 def winner_of(comparison: Comparison, winner: object) -> int:
@@ -272,7 +263,11 @@ def read_answer(item: Any, count: int, dimension: int) -> Answer:
     Raises `FileFormatError` if it is something else.
     """
     try:
-        answer = _read_rich(item, dimension) if isinstance(item, Mapping) else _read_pair(item)
+        if isinstance(item, Mapping):
+            answer = _read_mapping(item, dimension)
+        else:
+            first, second, winner = item
+            answer = Answer(first, second, winner)
         if answer.kind in _SAVED or _fits(answer, range(count)):
             return answer
     except (TypeError, ValueError, KeyError):
@@ -283,23 +278,18 @@ def read_answer(item: Any, count: int, dimension: int) -> Answer:
     )
 
 
-def _read_pair(item: Any) -> Answer:
-    first, second, winner = item
-    return Answer(first, second, winner)
-
-
-def _read_rich(item: Mapping[str, Any], dimension: int) -> Answer:
+def _read_mapping(item: Mapping[str, Any], dimension: int) -> Answer:
     kind = item["kind"]
     if kind == "remark":
         return remark(item["text"], item["direction"], item["weight"], dimension)
     if kind in ("go_on", "prove"):
-        return Answer(-1, -1, None, kind, screens=whole("screens", item["screens"], least=0))
+        return Answer(kind=kind, screens=whole("screens", item["screens"], least=0))
     if kind == "final":
         return final(item["winner"], item["shown"])
     if kind == "wish":
         return _read_wish(item, dimension)
     if kind == "withdraw":
-        return withdrawal(tidy(item["text"]))
+        return Answer(kind=kind, text=tidy(item["text"]))
     first, second, *others = item["shown"]
     winner = item["winner"] if kind == "choice" else None
     order = tuple(item["order"]) if kind == "ranking" else ()

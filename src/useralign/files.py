@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 Model = TypeVar("Model", bound="BaseModel")
+Result = TypeVar("Result")
 
 
 def cache_dir(*parts: str) -> Path:
@@ -87,6 +88,15 @@ def read_json(path: str | Path) -> Any:
         raise FileFormatError(f"{path}: cannot be read ({error.strerror})") from error
     except ValueError as error:
         raise FileFormatError(f"{path}: is not JSON, or was cut short ({error})") from error
+
+
+def load_json(path: str | Path, build: Callable[[Any], Result]) -> Result:
+    """Return what `build` makes of a JSON file; a `FileFormatError` of it gets the file's name."""
+    data = read_json(path)
+    try:
+        return build(data)
+    except FileFormatError as error:
+        raise FileFormatError(f"{path}: {error}") from error
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -172,9 +182,9 @@ def parse_toml(
 
 def _is_branch(part: str) -> bool:
     """Whether part of a path is the name of a branch of a union, which nobody wrote."""
-    named = part.replace("-", "_").isidentifier()
+    is_name = part.replace("-", "_").isidentifier()
     types = ("literal", "str", "int", "float")
-    return not named or part in types or part.startswith("constrained-")
+    return not is_name or part in types or part.startswith("constrained-")
 
 
 def _problems(error: ValidationError, help_: str) -> list[str]:

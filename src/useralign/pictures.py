@@ -1,4 +1,4 @@
-"""The pictures that come with the package, for the domain visual512d.
+"""The pictures that come with the package, for the domain visual512d, and the colours of any.
 
 Each was drawn once, by code that docs/pictures.md describes. They are shipped as WebP files, beside
 the features of the originals, so that they can be shown and compared without any model.
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+    from PIL.Image import Image
 
 FOLDER = Path(__file__).parent / "domains" / "data" / "visual512d" / "pictures"
 SIDE = 384  # pixels; all are square
@@ -47,6 +48,23 @@ def features(images: Sequence[str], identity: str) -> NDArray[np.float64] | None
     if identity != made_by or not all(map(is_shipped, images)):
         return None
     return vectors[[rows[Path(image).stem] for image in images]].astype(np.float64)
+
+
+def flatten(picture: Image) -> Image:
+    """Return a picture upright and in mode RGB, on white where it is transparent."""
+    from PIL import Image as images  # noqa: PLC0415, N813 - an extra, which opened the picture
+    from PIL import ImageOps  # noqa: PLC0415
+
+    # A camera writes down which way it was held instead of turning the picture.
+    upright: Image = ImageOps.exif_transpose(picture)
+    if upright.has_transparency_data:
+        layer = upright.convert("RGBA")
+        upright = images.new("RGBA", layer.size, "white")
+        upright.alpha_composite(layer)
+    elif upright.mode.startswith("I;16"):
+        # Sixteen bits would be cut off at 255, not scaled down.
+        upright = upright.point(lambda value: value / 257).convert("L")
+    return upright.convert("RGB")
 
 
 @cache

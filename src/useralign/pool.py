@@ -13,7 +13,7 @@ import numpy as np
 
 from useralign import pictures, registry
 from useralign.errors import FileFormatError, PoolError, ScalingWarning
-from useralign.files import read_json, write_json
+from useralign.files import load_json, write_json
 from useralign.geometry.features import as_matrix, normalise, outlier
 
 if TYPE_CHECKING:
@@ -166,7 +166,9 @@ class Pool:
                 "give one row a candidate, in the same order"
             )
         self.question = question
-        self.candidates = _with_own_labels(_indexed(candidates))
+        self.candidates: Sequence[Candidate] = (
+            candidates if isinstance(candidates, Numbered) else _labelled(_indexed(candidates))
+        )
         self.baseline = Candidate(text=baseline) if isinstance(baseline, str) else baseline
         self.normalise = normalise
         self.embedder = embedder
@@ -465,10 +467,7 @@ class Pool:
     @classmethod
     def load(cls, path: str | Path) -> Pool:
         """Read a pool that `save` wrote."""
-        try:
-            return cls.from_dict(read_json(path))
-        except FileFormatError as error:
-            raise FileFormatError(f"{path}: {error}") from error
+        return load_json(path, cls.from_dict)
 
 
 def _embed(
@@ -492,10 +491,8 @@ def _normalised(matrix: NDArray[np.float64], how: str) -> NDArray[np.float64]:
     return result
 
 
-def _indexed(candidates: Sequence[Candidate | str]) -> Sequence[Candidate]:
+def _indexed(candidates: Sequence[Candidate | str]) -> tuple[Candidate, ...]:
     """Return candidates that have their indices; texts become candidates."""
-    if isinstance(candidates, Numbered):
-        return candidates
     return tuple(
         Candidate(text=item, index=index)
         if isinstance(item, str)
@@ -504,13 +501,8 @@ def _indexed(candidates: Sequence[Candidate | str]) -> Sequence[Candidate]:
     )
 
 
-def _with_own_labels(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-    """Return the candidates, or raise PoolError if two of them go by the same id.
-
-    An answer is recorded by it; a candidate without one goes by its index.
-    """
-    if isinstance(candidates, Numbered):
-        return candidates
+def _labelled(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+    """Return the candidates, or raise PoolError if two go by the same id: answers name it."""
     owners: dict[str, int] = {}
     for candidate in candidates:
         first = owners.setdefault(candidate.label, candidate.index)

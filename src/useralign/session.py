@@ -15,6 +15,7 @@ import secrets
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, SupportsIndex
 
@@ -31,7 +32,6 @@ from useralign.answers import (
     remark,
     winner_of,
     wish,
-    withdrawal,
 )
 from useralign.checks import is_finite, is_whole, whole
 from useralign.errors import (
@@ -41,7 +41,7 @@ from useralign.errors import (
     OptionError,
     SessionStateError,
 )
-from useralign.files import read_json, write_json
+from useralign.files import load_json, write_json
 from useralign.geometry import ZERO
 from useralign.methods import Confidence, Decision, Method, Run, method_for
 from useralign.pool import Candidate, Pool
@@ -352,7 +352,7 @@ class Session:
         if line.casefold() not in map(str.casefold, names):
             others = f"the wishes are {', '.join(map(repr, names))}" if names else "there is none"
             raise AnswerError(f"there is no wish {line!r:.80} to take back; {others}")
-        self._answers.append(withdrawal(line))
+        self._answers.append(Answer(kind="withdraw", text=line))
         self._restart()
 
     def extend(
@@ -409,7 +409,7 @@ class Session:
         screens : int
             At least 1.
         """
-        self._steer(Answer(-1, -1, None, "go_on", screens=whole("screens", screens, least=1)))
+        self._steer(Answer(kind="go_on", screens=whole("screens", screens, least=1)))
 
     def prove(self) -> None:
         """Go on with the paper's method until the best is proven, from all answers so far.
@@ -417,7 +417,7 @@ class Session:
         That is `useralign` with two candidates a screen and epsilon 0. It takes back a stop, and
         is saved and resumed like that; `undo` takes it back while nothing was answered since.
         """
-        self._steer(Answer(-1, -1, None, "prove", screens=self.proof_price()))
+        self._steer(Answer(kind="prove", screens=self.proof_price()))
 
     def proof_price(self) -> int:
         """Return about how many more questions `prove` would ask; 0 if the best is proven.
@@ -432,7 +432,7 @@ class Session:
     def _count_proof(self) -> int:
         steering = ("go_on", "prove", "final")  # what only steers the session
         answers = [answer for answer in self._answers if answer.kind not in steering]
-        answers.append(Answer(-1, -1, None, "prove"))
+        answers.append(Answer(kind="prove"))
         trial = Session._replay(self.pool, self._first_rules, self.seed, answers)
         if len(self.pool) > PROVABLE:
             return len(trial.viable) - 1
@@ -679,10 +679,7 @@ class Session:
     @classmethod
     def load(cls, path: str | Path, pool: Pool) -> Session:
         """Read a session that `save` wrote."""
-        try:
-            return cls.from_dict(pool, read_json(path))
-        except FileFormatError as error:
-            raise FileFormatError(f"{path}: {error}") from error
+        return load_json(path, partial(cls.from_dict, pool))
 
     def copy(self) -> Self:
         """Return a session that goes its own way from here; nothing is replayed."""
@@ -726,10 +723,6 @@ class Session:
         self._cost = sum(answer.counts for answer in self._answers)
         self._changed()
 
-    def _set_rules(self) -> None:
-        rules, self._announced = self._replay_rules()
-        self.method, self.epsilon, self.budget, self.limit, self.per_screen = rules
-
     def _teach_wish(self, position: int) -> None:
         """Pass a wish to the run: what it hides, with what earlier ones hide, and its direction."""
         earlier = (judgement for at, (judgement, _) in self._wishes.items() if at <= position)
@@ -744,8 +737,8 @@ class Session:
         self._resumed = ()
         self._derived: dict[str, Any] = {}  # a new one: copies of this session share the old
 
-    def _replay_rules(self) -> tuple[_Rules, int]:
-        """Return what the session goes by after its answers, and how many screens are announced."""
+    def _set_rules(self) -> None:
+        """Set what the session goes by after its answers, and how many screens are announced."""
         rules, cost = self._first_rules, 0
         announced = _usual_screens(rules, len(self.pool))
         for answer in self._answers:
@@ -757,7 +750,8 @@ class Session:
                 limit = max(rules.limit, budget)
                 rules = rules._replace(epsilon=None, budget=budget, limit=limit)
             announced = max(announced, cost + answer.screens)
-        return rules, announced
+        self._announced = announced
+        self.method, self.epsilon, self.budget, self.limit, self.per_screen = rules
 
     def _steer(self, answer: Answer) -> None:
         """Take in that the person wants to be asked more; for another method, replay."""
@@ -840,11 +834,17 @@ class Session:
         return self._comparison
 
 
-def _rules_of(pool: Pool, method: Method, *, limit: int | None, **options: Any) -> _Rules:
+def _rules_of(pool: Pool, method: Method, **options: Any) -> _Rules:
     """Check what a session is started with, as `check_options` does, and return its rules."""
-    epsilon, budget, per_screen = check_options(method, limit=limit, **options)
-    most = _usual_limit(pool, budget) if limit is None else int(limit)
-    return _Rules(method, epsilon, budget, most, per_screen)
+    check_options(method, **options)
+    epsilon, budget, limit = options["epsilon"], options["budget"], options["limit"]
+    return _Rules(
+        method,
+        None if epsilon is None else float(epsilon),
+        None if budget is None else int(budget),
+        _usual_limit(pool, budget) if limit is None else int(limit),
+        int(options["per_screen"]),
+    )
 
 
 def _usual_limit(pool: Pool, budget: int | None) -> int:
@@ -914,25 +914,25 @@ def check_options(
     seed: int | None = 0,
     limit: int | None = None,
     per_screen: int = 2,
-) -> tuple[float | None, int | None, int]:
+) -> None:
     """Check what a session is to be started with, before there is a pool.
 
-    Returns epsilon, budget and per_screen. Raises `OptionError` if one is out of its range, or
-    nothing would stop the session.
+    Raises `OptionError` if something is out of its range, or nothing would stop the session.
     """
-    threshold = _checked_epsilon(epsilon, method.norm_bound)
-    most = None if budget is None else whole("budget", budget, least=0)
-    if limit is not None:
-        whole("limit", limit, least=1)
-    if seed is not None:
-        whole("seed", seed, least=0)
-    count = _checked_count("per_screen", per_screen)
-    if method.asks and most is None and (epsilon is None or not method.stops):
+    if epsilon is not None and not (is_finite(epsilon) and 0.0 <= epsilon <= method.norm_bound):
+        raise OptionError(
+            f"epsilon must be a number between 0 and S = {method.norm_bound:g}, or None to run for "
+            f"the whole budget; got {epsilon!r}"
+        )
+    for name, value, least in (("budget", budget, 0), ("limit", limit, 1), ("seed", seed, 0)):
+        if value is not None:
+            whole(name, value, least)
+    _checked_count("per_screen", per_screen)
+    if method.asks and budget is None and (epsilon is None or not method.stops):
         raise OptionError(
             f"method {method.name!r} with epsilon={epsilon} has nothing to stop it; "
             "give budget=, the number of questions"
         )
-    return threshold, most, count
 
 
 def _checked_count(name: str, value: object) -> int:
@@ -940,17 +940,6 @@ def _checked_count(name: str, value: object) -> int:
     if count > MOST_PER_SCREEN:
         raise OptionError(f"{name} must be 2 to {MOST_PER_SCREEN}, got {value}")
     return count
-
-
-def _checked_epsilon(epsilon: float | None, norm_bound: float) -> float | None:
-    if epsilon is None:
-        return None
-    if not is_finite(epsilon) or not 0.0 <= epsilon <= norm_bound:
-        raise OptionError(
-            f"epsilon must be a number between 0 and S = {norm_bound:g}, or None to run for the "
-            f"whole budget; got {epsilon!r}"
-        )
-    return float(epsilon)
 
 
 def _teach(run: Run, answer: Answer) -> None:

@@ -110,7 +110,7 @@ def size(place: Place, page: Page) -> int:
     with place.store.reading() as connection:
         own = select(sessions.c.owner).where(sessions.c.id == session_id)
         owner = connection.execute(own).scalar_one()
-    return len(Interactions(place.store).session(session_id, owner).pool)
+    return len(Interactions(place.store).open(session_id, owner).session.pool)
 
 
 def latest(place: Place) -> Any:

@@ -40,7 +40,7 @@ def answered(store: Store) -> Answering:
                 break
             worth = [pool.features[k, 0] for k in screen.candidates]
             told = UserResponse("choice", position=int(np.argmax(worth)))
-            screen = live.answer(screen.session_id, owner, screen.step, told)
+            screen = live.open(screen.session_id, owner).answer(screen.step, told)
         return screen.session_id
 
     return answer
@@ -142,7 +142,7 @@ def test_an_undone_answer_is_not_remembered(store: Store, answered: Answering) -
     allow(store, ME, remember=True)
     session = answered(ME, pool_of(1))
     live = Interactions(store)
-    live.answer(session, ME, live.screen(session, ME).step, UserResponse("undo"))
+    live.open(session, ME).answer(live.open(session, ME).screen.step, UserResponse("undo"))
     (past,) = memory_of(store, ME).own
     assert len(past) == 4
 

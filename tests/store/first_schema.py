@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from alembic import command
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 
 from useralign.store.database import Database
-from useralign.store.migrate import configuration
+from useralign.store.migrate import versions
 
 
 def create(database: Database) -> None:
     """Create all tables in an empty database."""
     with database.writing() as connection:
         _create_tables(Operations(MigrationContext.configure(connection)))
-        command.stamp(configuration(connection), "0001")
+        versions.create(connection)
+        connection.execute(sa.insert(versions).values(version_num="0001"))
 
 
 def _create_tables(op: Operations) -> None:

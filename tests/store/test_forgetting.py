@@ -52,7 +52,7 @@ def test_a_grown_pool_takes_its_pictures_along(store: Store, tmp_path: Path) -> 
     for _ in range(2):
         pool_id = store.pools.add(painted(tmp_path, "red", "green"), ME)
         screen = live.create(pool_id, ME, {"seed": 1})
-        present = live.session(screen.session_id, ME).pool
+        present = live.open(screen.session_id, ME).session.pool
         blue = painted(tmp_path, "blue")[0]
         live.open(screen.session_id, ME).grow(0, present.extended([blue], [[0.0, 1.0]]))
         ids.append(screen.session_id)
@@ -77,7 +77,7 @@ def test_forgetting_sessions_leaves_the_rest(store: Store, pool: Pool) -> None:
     assert store.personal.purge(10.0 + GRACE) == 1
     assert (count(store, sessions), count(store, pools)) == (1, 2)
     assert store.persons.get(ME).remember
-    assert live.screen(screen.session_id, OTHER) == screen
+    assert live.open(screen.session_id, OTHER).screen == screen
 
 
 def begun(store: Store, pool: Pool, who: str) -> str:
@@ -85,7 +85,7 @@ def begun(store: Store, pool: Pool, who: str) -> str:
     store.persons.visit(who, 0.0)
     live = Interactions(store)
     screen = live.create(store.pools.add(pool, who), who, {"seed": 1})
-    live.answer(screen.session_id, who, 0, UserResponse("choice", position=0))
+    live.open(screen.session_id, who).answer(0, UserResponse("choice", position=0))
     return screen.session_id
 
 
@@ -93,7 +93,7 @@ def test_deleting_can_be_undone_for_a_while(store: Store, pool: Pool) -> None:
     live = Interactions(store)
     first, second = begun(store, pool, ME), begun(store, pool, ME)
     other = begun(store, pool, OTHER)
-    before = live.screen(first, ME)
+    before = live.open(first, ME).screen
     store.personal.delete_session(first, ME, 100.0)
     assert [summary.id for summary in live.all(ME)] == [second]
     for owner in (ME, OTHER):
@@ -108,7 +108,7 @@ def test_deleting_can_be_undone_for_a_while(store: Store, pool: Pool) -> None:
     assert not store.personal.restore(OTHER)
     assert store.personal.purge(100.0 + GRACE - 1.0) == 0
     assert store.personal.restore(ME)
-    assert live.screen(first, ME) == before
+    assert live.open(first, ME).screen == before
     assert {summary.id for summary in live.all(ME)} == {first, second}
     assert store.personal.waiting(ME) is None
     assert not store.personal.restore(ME)
@@ -171,7 +171,7 @@ def test_what_the_page_needs_is_kept_beside(store: Store, pool: Pool) -> None:
     live = Interactions(store)
     screen = live.create(store.pools.add(pool, ME), ME, {"seed": 1, "page": {"rank": True}})
     assert live.open(screen.session_id, ME).page == {"rank": True}
-    live.answer(screen.session_id, ME, 0, UserResponse("choice", position=0))
+    live.open(screen.session_id, ME).answer(0, UserResponse("choice", position=0))
     bare = live.create(store.pools.add(pool, ME), ME, {"seed": 1})
     assert live.open(bare.session_id, ME).page == {}
 

@@ -45,7 +45,7 @@ def grow(live: Interactions, screen: Screen, pool: Pool) -> Screen:
 
 
 def test_it_goes_on_as_a_session_would(live: Interactions, screen: Screen, pool: Pool) -> None:
-    session = live.session(screen.session_id, ME)
+    session = live.open(screen.session_id, ME).session
     grown = larger(pool)
     session.extend(list(grown)[8:], grown.raw_features[8:])
     screen = grow(live, screen, grown)
@@ -57,7 +57,7 @@ def test_it_goes_on_as_a_session_would(live: Interactions, screen: Screen, pool:
         session.tell(screen.candidates[0])
         screen = left(live, screen)
         assert screen.bound == pytest.approx(session.bound)
-    rebuilt = live.session(screen.session_id, ME)
+    rebuilt = live.open(screen.session_id, ME).session
     assert rebuilt.answers == session.answers
     assert [c.to_dict() for c in rebuilt.pool] == [c.to_dict() for c in session.pool]
     assert np.isfinite(screen.bound)
@@ -68,8 +68,8 @@ def test_another_process_sees_it(
 ) -> None:
     screen = left(live, grow(live, screen, larger(pool)))
     other = open_store(store_url)
-    assert Interactions(other).screen(screen.session_id, ME) == screen
-    assert len(Interactions(other).session(screen.session_id, ME).pool) == 11
+    assert Interactions(other).open(screen.session_id, ME).screen == screen
+    assert len(Interactions(other).open(screen.session_id, ME).session.pool) == 11
     other.close()
 
 
@@ -114,7 +114,7 @@ def test_growth_against_an_answer(
     assert len({reply for reply in replies if reply}) == 1
     assert replies.count(None) == 4
     assert count(store, steps) == 4
-    size = len(live.session(screen.session_id, ME).pool)
+    size = len(live.open(screen.session_id, ME).session.pool)
     assert count(store, pools) == (2 if size == 11 else 1)
 
 
@@ -123,12 +123,12 @@ def test_again_and_undo(live: Interactions, screen: Screen, pool: Pool) -> None:
     screen = left(live, grow(live, screen, once))
     screen = grow(live, screen, larger(once, seed=1))
     for _ in range(3):
-        screen = live.answer(screen.session_id, ME, screen.step, UserResponse("undo"))
-    session = live.session(screen.session_id, ME)
+        screen = live.open(screen.session_id, ME).answer(screen.step, UserResponse("undo"))
+    session = live.open(screen.session_id, ME).session
     assert (screen.cost, session.cost, len(session.pool)) == (0, 0, 14)
     while not screen.finished:
         screen = left(live, screen)
-    assert live.session(screen.session_id, ME).cost == 12
+    assert live.open(screen.session_id, ME).session.cost == 12
 
 
 @pytest.mark.parametrize("what", ["fewer", "moved", "changed", "features", "question", "twice"])
@@ -151,7 +151,7 @@ def test_what_is_no_growth(
         candidates[9] = Candidate("one more", id="n8")
     with pytest.raises(PoolError):
         grow(live, screen, Pool(question, candidates, rows, embedder="none"))
-    assert live.screen(screen.session_id, ME) == screen
+    assert live.open(screen.session_id, ME).screen == screen
     assert count(store, pools) == 1
 
 
@@ -176,7 +176,7 @@ def test_a_fault_at_any_statement_leaves_nothing_half(
                 following = None
         if following is not None:
             break
-        assert live.screen(screen.session_id, ME) == screen
+        assert live.open(screen.session_id, ME).screen == screen
         assert (count(store, steps), count(store, pools)) == (3, 1)
     assert failed >= 5
     assert (count(store, steps), count(store, pools)) == (4, 2)
@@ -192,7 +192,7 @@ def test_forgetting_takes_the_grown_pools_along(
     live.forget(screen.session_id, ME)
     assert count(store, sessions) == 1
     assert count(store, pools) == 2  # the first, and the one that the other session began with
-    assert live.screen(begun.session_id, ME) == begun
+    assert live.open(begun.session_id, ME).screen == begun
 
 
 def test_an_equal_pool_is_not_the_grown_one(
@@ -208,7 +208,7 @@ def test_growth_without_a_new_candidate_is_recorded(
     """A model that failed is on record in the pool's meta, so that it is not asked at once."""
     same = Pool.from_dict(pool.to_dict() | {"meta": {"growth": {"asked": 4}}})
     screen = grow(live, screen, same)
-    assert live.session(screen.session_id, ME).pool.meta == {"growth": {"asked": 4}}
+    assert live.open(screen.session_id, ME).session.pool.meta == {"growth": {"asked": 4}}
 
 
 def test_pictures(live: Interactions, store: Store, tmp_path: Path) -> None:
@@ -220,9 +220,9 @@ def test_pictures(live: Interactions, store: Store, tmp_path: Path) -> None:
     rows = np.random.default_rng(2).normal(size=(6, 4))
     pool_id = store.pools.add(Pool("Draw.", [picture(k) for k in range(4)], rows[:4]))
     screen = live.create(pool_id, ME, {"seed": 1})
-    kept = live.session(screen.session_id, ME).pool
+    kept = live.open(screen.session_id, ME).session.pool
     screen = grow(live, screen, kept.extended([picture(4), picture(5)], rows[4:]))
-    session = live.session(screen.session_id, ME)
+    session = live.open(screen.session_id, ME).session
     assert all(c.image is None for c in session.pool)
     shades = [store.media.get(c.meta["media"], ME).id for c in session.pool]
     assert len(set(shades)) == 6

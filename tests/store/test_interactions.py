@@ -29,7 +29,7 @@ def screen(store: Store, live: Interactions, pool: Pool) -> Screen:
 
 
 def left(live: Interactions, screen: Screen) -> Screen:
-    return live.answer(screen.session_id, ME, screen.step, UserResponse("choice", position=0))
+    return live.open(screen.session_id, ME).answer(screen.step, UserResponse("choice", position=0))
 
 
 def count(store: Store, table: Any) -> int:
@@ -49,7 +49,7 @@ def test_it_asks_what_a_session_would(live: Interactions, screen: Screen, pool: 
         assert screen.bound == pytest.approx(session.bound)
     assert screen.finished == session.stop_reason
     assert screen.candidates == ()
-    assert live.session(screen.session_id, ME).answers == session.answers
+    assert live.open(screen.session_id, ME).session.answers == session.answers
 
 
 def test_another_process_sees_the_same_screen(
@@ -58,7 +58,7 @@ def test_another_process_sees_the_same_screen(
     for _ in range(3):
         screen = left(live, screen)
         other = open_store(store_url)
-        assert Interactions(other).screen(screen.session_id, ME) == screen
+        assert Interactions(other).open(screen.session_id, ME).screen == screen
         other.close()
 
 
@@ -71,10 +71,10 @@ def test_the_same_answer_twice_is_one(live: Interactions, screen: Screen, store:
 def test_another_answer_to_an_answered_step(live: Interactions, screen: Screen) -> None:
     following = left(live, screen)
     with pytest.raises(ConflictError, match="answered already"):
-        live.answer(screen.session_id, ME, screen.step, UserResponse("choice", position=1))
+        live.open(screen.session_id, ME).answer(screen.step, UserResponse("choice", position=1))
     with pytest.raises(ConflictError, match="not shown yet"):
-        live.answer(screen.session_id, ME, 7, UserResponse("choice", position=1))
-    assert live.screen(screen.session_id, ME) == following
+        live.open(screen.session_id, ME).answer(7, UserResponse("choice", position=1))
+    assert live.open(screen.session_id, ME).screen == following
 
 
 def test_twenty_at_once(live: Interactions, screen: Screen, store: Store) -> None:
@@ -88,7 +88,7 @@ def test_two_different_at_once(live: Interactions, screen: Screen, store: Store)
     def click(position: int) -> Screen | None:
         try:
             response = UserResponse("choice", position=position % 2)
-            return live.answer(screen.session_id, ME, 0, response)
+            return live.open(screen.session_id, ME).answer(0, response)
         except ConflictError:
             return None
 
@@ -100,11 +100,9 @@ def test_two_different_at_once(live: Interactions, screen: Screen, store: Store)
 
 
 def test_somebody_elses(live: Interactions, screen: Screen) -> None:
-    for call in (live.screen, live.session, live.forget):
+    for call in (live.open, live.forget, live.set_page):
         with pytest.raises(NotFoundError):
             call(screen.session_id, "you")
-    with pytest.raises(NotFoundError):
-        live.answer(screen.session_id, "you", 0, UserResponse("choice", position=0))
 
 
 @pytest.mark.parametrize(
@@ -121,8 +119,8 @@ def test_what_does_not_fit_changes_nothing(
     response: UserResponse, error: type[Exception], live: Interactions, screen: Screen, store: Store
 ) -> None:
     with pytest.raises(error):
-        live.answer(screen.session_id, ME, 0, response)
-    assert live.screen(screen.session_id, ME) == screen
+        live.open(screen.session_id, ME).answer(0, response)
+    assert live.open(screen.session_id, ME).screen == screen
     assert count(store, steps) == 1
 
 
@@ -138,22 +136,22 @@ def test_every_kind_of_answer_is_replayed(live: Interactions, screen: Screen) ->
         UserResponse("undo"),
         UserResponse("choice", position=0),
     ):
-        screen = live.answer(screen.session_id, ME, screen.step, response)
-    kinds = [answer.kind for answer in live.session(screen.session_id, ME).answers]
+        screen = live.open(screen.session_id, ME).answer(screen.step, response)
+    kinds = [answer.kind for answer in live.open(screen.session_id, ME).session.answers]
     assert kinds == ["choice", "equal", "skip", "ranking", "choice"]
 
 
 def test_undo_shows_the_pair_again(live: Interactions, screen: Screen) -> None:
     after = left(live, screen)
-    back = live.answer(screen.session_id, ME, after.step, UserResponse("undo"))
+    back = live.open(screen.session_id, ME).answer(after.step, UserResponse("undo"))
     assert set(back.candidates) == set(screen.candidates)
     assert back.step == 2
 
 
 def test_stopping_and_going_on(live: Interactions, screen: Screen) -> None:
-    stopped = live.answer(screen.session_id, ME, 0, UserResponse("stop"))
+    stopped = live.open(screen.session_id, ME).answer(0, UserResponse("stop"))
     assert (stopped.finished, stopped.candidates) == ("stopped", ())
-    assert live.answer(screen.session_id, ME, 1, UserResponse("undo")).finished is None
+    assert live.open(screen.session_id, ME).answer(1, UserResponse("undo")).finished is None
 
 
 def test_sides_are_even(live: Interactions, store: Store, pool: Pool) -> None:
@@ -163,7 +161,7 @@ def test_sides_are_even(live: Interactions, store: Store, pool: Pool) -> None:
         settings = {"seed": seed, "budget": 6, "epsilon": None}
         screen = live.create(pool_id, ME, settings)
         while not screen.finished:
-            asked = live.session(screen.session_id, ME).ask()
+            asked = live.open(screen.session_id, ME).session.ask()
             assert asked is not None
             first_left += asked.first.index == screen.candidates[0]
             screen = left(live, screen)
@@ -208,7 +206,7 @@ def test_a_fault_at_any_statement_leaves_nothing_half(
                 following = None
         if following is None:
             assert count(store, steps) == before
-            assert live.screen(screen.session_id, ME) == screen
+            assert live.open(screen.session_id, ME).screen == screen
         else:
             assert len(seen) < at
             assert count(store, steps) == before + 1

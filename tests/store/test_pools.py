@@ -57,6 +57,14 @@ def test_large_pictures_are_made_smaller(tmp_path: Path) -> None:
     assert (media.width, media.height) == (LARGEST_SIDE, LARGEST_SIDE // 2)
 
 
+def test_sixteen_bits_of_grey_are_scaled_and_not_cut_off() -> None:
+    grey = np.linspace(0, 65535, 64 * 64).reshape(64, 64).astype(np.uint16)
+    buffer = io.BytesIO()
+    Image.fromarray(grey).save(buffer, "PNG")
+    pixels = np.asarray(Image.open(io.BytesIO(encode(buffer.getvalue()).content)))
+    assert pixels.mean() == pytest.approx(127, abs=4)
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>", b"GIF89a", b"\x89PNG\r"],

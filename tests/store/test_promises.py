@@ -39,7 +39,7 @@ def test_one_answer_eight_times_at_once_is_one(store: Store, first: Screen, stor
     live = Interactions(store)
 
     def click(response: UserResponse) -> Screen:
-        return live.answer(first.session_id, "one", 0, response)
+        return live.open(first.session_id, "one").answer(0, response)
 
     with ThreadPoolExecutor(8) as threads:
         screens = set(threads.map(click, [LEFT] * 8))
@@ -48,22 +48,18 @@ def test_one_answer_eight_times_at_once_is_one(store: Store, first: Screen, stor
         click(RIGHT)
     other = open_store(store_url)
     with contextlib.closing(other):
-        assert Interactions(other).screen(first.session_id, "one") == screens.pop()
+        assert Interactions(other).open(first.session_id, "one").screen == screens.pop()
 
 
 def test_strangers_see_nothing(store: Store, first: Screen) -> None:
     live = Interactions(store)
-    for call, name in (
-        (live.screen, first.session_id),
-        (live.open, first.session_id),
-        (store.pools.get, first.pool_id),
-    ):
+    for call, name in ((live.open, first.session_id), (store.pools.get, first.pool_id)):
         with pytest.raises(NotFoundError):
             call(name, "two")
 
 
 def test_who_is_forgotten_leaves_nothing(store: Store, first: Screen, store_url: str) -> None:
-    Interactions(store).answer(first.session_id, "one", 0, LEFT)
+    Interactions(store).open(first.session_id, "one").answer(0, LEFT)
     store.persons.forget("one")
     other = open_store(store_url)
     with contextlib.closing(other):

@@ -89,7 +89,7 @@ def test_what_comes_back_stands_beside_what_was_made_again(store: Store, pool: P
             store.personal.delete_all(ME, moment)
     assert store.personal.restore(ME)
     assert {summary.id for summary in live.all(ME)} == set(sessions)
-    newest = live.screen(sessions[-1], ME).pool_id
+    newest = live.open(sessions[-1], ME).screen.pool_id
     assert store.pools.add(pool, ME) == newest
 
 

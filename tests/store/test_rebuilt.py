@@ -58,11 +58,11 @@ def answer(store: Store, screen: Screen, kind: str = "choice", **values: Any) ->
     if kind == "choice":
         values = {"position": screen.step % len(screen.candidates)} | values
     response = UserResponse(kind, **values)
-    return Interactions(store).answer(screen.session_id, ME, screen.step, response)
+    return Interactions(store).open(screen.session_id, ME).answer(screen.step, response)
 
 
 def view(store: Store, screen: Screen) -> Session:
-    return Interactions(store).session(screen.session_id, ME)
+    return Interactions(store).open(screen.session_id, ME).session
 
 
 @pytest.mark.parametrize("settings", METHODS, ids=lambda settings: str(settings["method"]))
@@ -139,7 +139,7 @@ def test_a_long_session_can_only_be_ended(sqlite: Store, monkeypatch: pytest.Mon
     for kind in ("choice", "undo", "go_on"):
         with pytest.raises(SessionStateError, match="start another session"):
             answer(sqlite, screen, kind)
-    assert Interactions(sqlite).screen(screen.session_id, ME) == screen
+    assert Interactions(sqlite).open(screen.session_id, ME).screen == screen
     assert answer(sqlite, screen, "stop").finished == "stopped"
 
 

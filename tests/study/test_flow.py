@@ -247,7 +247,7 @@ def test_selections_are_what_a_replay_recommends(walker: Walker, store: Store) -
         who = walker.enter()
         done = walker.finish(who, lambda _: rng.randrange(2)).participant
         assert done.session_id
-        session = Interactions(store).session(done.session_id, done.id)
+        session = Interactions(store).open(done.session_id, done.id).session
         state = session.to_dict()
         assert len(state["answers"]) == 4
         replayed = {

@@ -23,7 +23,7 @@ def finals(page: Page) -> list[int]:
 def test_the_shortlist_and_all_answers_in_order(browser: Browser, store: Store) -> None:
     end = browser.finish(browser.begin(method="few"))
     owner = digest(browser.client.cookies["useralign"])
-    session = Interactions(store).session(session_id(end), owner)
+    session = Interactions(store).open(session_id(end), owner).session
     ranking = [candidate.index for candidate in session.ranking]
     assert finals(end) == [*ranking[:3], *ranking[1:]]
     assert len(end.bodies) == 3
@@ -42,8 +42,10 @@ def test_this_one(browser: Browser, store: Store, place: int) -> None:
     assert "Your choice" in chosen.text
     assert "Change my mind" in chosen.text
     assert browser.answer(end, f"final-{wanted}").text == chosen.text  # sent twice
-    session = Interactions(store).session(
-        session_id(end), digest(browser.client.cookies["useralign"])
+    session = (
+        Interactions(store)
+        .open(session_id(end), digest(browser.client.cookies["useralign"]))
+        .session
     )
     assert (session.best.index, session.stop_reason) == (wanted, "chosen")
     assert chosen.bodies[0] == browser.get(chosen.path).bodies[0]
@@ -59,7 +61,7 @@ def test_another_choice_after_the_first(browser: Browser, store: Store) -> None:
     other = browser.answer(chosen, f"final-{third}")
     assert other.bodies[0] in end.bodies
     owner = digest(browser.client.cookies["useralign"])
-    session = Interactions(store).session(session_id(end), owner)
+    session = Interactions(store).open(session_id(end), owner).session
     assert session.best.index == third
     assert [answer.kind for answer in session.answers].count("final") == 1
     assert finals(browser.answer(other, "undo"))[0] == first

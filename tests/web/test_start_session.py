@@ -64,7 +64,7 @@ def test_a_ranking(browser: Browser, store: Store, shown: int) -> None:
     assert following.step == 1
     order = [2, 0, 1, 3][:shown]
     assert told(store) == [{"kind": "ranking", "order": order}]
-    session = Interactions(store).session(page.path.split("/")[2], owner_of(browser))
+    session = Interactions(store).open(page.path.split("/")[2], owner_of(browser)).session
     best_first = [session.pool[k].text for k in session.answers[0].order]
     assert [plain(body) for body in page.bodies] == [plain(best_first[p - 1]) for p in places]
     again = rank(browser, page, *places)  # sent twice

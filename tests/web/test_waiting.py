@@ -118,7 +118,7 @@ def session_id(page: Page) -> str:
 
 
 def size(app: FastAPI, page: Page, browser: Browser) -> int:
-    return len(app.state.live.session(session_id(page), owner_of(browser)).pool)
+    return len(app.state.live.open(session_id(page), owner_of(browser)).session.pool)
 
 
 def asked(app: FastAPI, tap: Tap, count: int, question: str = QUESTION) -> tuple[Browser, Page]:
@@ -413,7 +413,7 @@ def test_more_like_this(store: Store, offered: None, tap: Tap) -> None:
     page = browser.finish(browser.get(waiting.path))
     before = size(app, page, browser)
     path = page.path.partition("?")[0]
-    session = app.state.live.session(session_id(page), owner_of(browser))
+    session = app.state.live.open(session_id(page), owner_of(browser)).session
     picks = {session.pool[answer.winner].text[:40] for answer in session.answers}
     assert app.state.pool_jobs.can_grow(app.state.live.open(session_id(page), owner_of(browser)))
     growing = browser.post(f"{path}/more")

@@ -24,8 +24,8 @@ def ended(store: Store, prior: dict[str, list[float]] | None) -> str:
     while screen.finished is None:
         worth = [float(pool.features[k] @ TASTE) for k in screen.candidates]
         response = UserResponse("choice", position=int(np.argmax(worth)))
-        screen = live.answer(screen.session_id, "me", screen.step, response)
-    return words.origin(screen, live.session(screen.session_id, "me"), "you" if prior else "")
+        screen = live.open(screen.session_id, "me").answer(screen.step, response)
+    return words.origin(screen, live.open(screen.session_id, "me").session, "you" if prior else "")
 
 
 def test_the_end_says_what_memory_saved(store: Store) -> None:

@@ -13,7 +13,8 @@ import useralign as ua
 from useralign.domains import load
 from useralign.errors import AnswerError, FeedbackError, ModelAnswerError, PoolError
 from useralign.models import Scripted, embedder_for
-from useralign.wishes import Phrases, direction_of, read_with_model, towards
+from useralign.wishes import Phrases, direction_of, read_with_model
+from useralign.wishes.direction import along, similarities
 
 MINILM = embedder_for("minilm").trouble() is None
 needs_minilm = pytest.mark.skipif(not MINILM, reason="its weights are not here")
@@ -95,6 +96,12 @@ def test_a_remark_moves_a_session() -> None:
     session.undo()
     session.remark("more chilli", direction_of("more chilli", pool))
     assert axes["spiciness"][session.best.index] > 0
+
+
+def towards(phrases: Phrases, pool: ua.Pool) -> np.ndarray:
+    direction = along(similarities(phrases, pool), pool)
+    assert direction is not None
+    return direction
 
 
 def test_a_model_reads_a_remark() -> None:

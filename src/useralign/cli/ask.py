@@ -135,17 +135,17 @@ def ask(
 def _refuse_ignored(context: typer.Context, *, grow: bool, only_shows: bool) -> None:
     """Raise if an option was given that has no effect on a session that is resumed."""
     ignored = {*DECIDED, *GOES_ON_BY} if only_shows else {*DECIDED} - {*GROWS_BY * grow}
-    given = [
+    names = [
         parameter.opts[0] if parameter.opts[0].startswith("-") else "the question"
         for parameter in context.command.params
         if parameter.name in ignored
         and getattr(context.get_parameter_source(parameter.name), "name", "") == "COMMANDLINE"
     ]
-    if given:
+    if names:
         why = (
             "only shows how it stands, since nobody answers" if only_shows else "goes on as it was"
         )
-        raise typer.BadParameter(f"--resume {why}; leave out {', '.join(given)}")
+        raise typer.BadParameter(f"--resume {why}; leave out {', '.join(names)}")
 
 
 def _check_save(save: Path | None) -> None:

@@ -163,8 +163,13 @@ def _show(groups: list[Group]) -> None:
     for group in groups:
         console.print(_table(group))
         for line in group.lines:
-            if line.end is not None:
-                console.print(_ending(line), highlight=False)
+            if (end := line.end) is not None:
+                console.print(
+                    f"{line.method}: {end.screens:g} screens of {end.per_screen}, "
+                    f"{_percent(end.words)}% of the words, best three {_percent(end.top3)}%, "
+                    f"regret {_percent(end.regret)}%",
+                    highlight=False,
+                )
 
 
 def _table(group: Group) -> Table:
@@ -189,22 +194,11 @@ def _table(group: Group) -> Table:
     return table
 
 
-def _ending(line: Line) -> str:
-    """Return how a method ended, in a line."""
-    end = line.end
-    if end is None:
-        return ""
-    return (
-        f"{line.method}: {end.screens:g} screens of {end.per_screen}, {_percent(end.words)}% of "
-        f"the words, best three {_percent(end.top3)}%, regret {_percent(end.regret)}%"
-    )
-
-
 def _percent(mean: Any) -> str:
     return f"{100 * mean.mean:.0f}±{100 * mean.sem:.0f}"
 
 
-def _ends(line: Any) -> tuple[str, str]:
+def _ends(line: Line) -> tuple[str, str]:
     reached = "-" if line.to_level is None else str(line.to_level)
     spent = line.milliseconds
     digits = 2 if spent is not None and spent < 10 else 0

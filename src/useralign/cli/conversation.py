@@ -79,21 +79,14 @@ class SessionOptions:
 
     def start(self, pool: Pool, method: Method) -> Session:
         """Return a new session over a pool; the method is as `check` returned it, or informed."""
-        if not self.preset:
-            return Session(
-                pool,
-                method,
-                epsilon=self.epsilon or 0.0,
-                budget=self.budget,
-                seed=self.seed,
-                per_screen=self.show or (MOST_RANKED if self.rank else 2),
-            )
-        changes = {"budget": self.budget, "per_screen": self.show}
-        if self.rank and self.show is None:
-            changes["per_screen"] = min(few(pool)["per_screen"], MOST_RANKED)
-        prior = method.options()["prior"]
-        wanted = {name: value for name, value in changes.items() if value is not None}
-        return Session.few(pool, self.seed, prior=prior, **wanted)
+        count = self.show
+        if count is None and self.rank:
+            count = min(few(pool)["per_screen"], MOST_RANKED) if self.preset else MOST_RANKED
+        options = {"epsilon": self.epsilon, "budget": self.budget, "per_screen": count}
+        changes: dict[str, Any] = {k: value for k, value in options.items() if value is not None}
+        if self.preset:
+            return Session.few(pool, self.seed, prior=method.options()["prior"], **changes)
+        return Session(pool, method, seed=self.seed, **changes)
 
 
 @dataclass(slots=True)

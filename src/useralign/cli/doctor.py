@@ -49,16 +49,11 @@ def _base() -> list[Finding]:
     from useralign.methods import list_methods
 
     compiled = kernel.name() == "compiled"
+    state = "compiled" if compiled else "NumPy: the same results, more slowly"
+    remedy = "install a C compiler, then pip install --force-reinstall useralign"
     return [
         Finding("useralign", f"{__version__} on Python {platform.python_version()}"),
-        Finding(
-            "kernel",
-            "compiled" if compiled else "NumPy: the same results, more slowly",
-            True if compiled else None,
-            ""
-            if compiled
-            else "install a C compiler, then pip install --force-reinstall useralign",
-        ),
+        _optional("kernel", state, compiled, remedy),
         Finding("cache", str(cache_dir())),
         Finding("methods", ", ".join(list_methods())),
     ]
@@ -86,6 +81,11 @@ def _database() -> Finding:
     return Finding("database", where)
 
 
+def _optional(topic: str, state: str, present: bool, remedy: str) -> Finding:
+    """Return a finding about what need not be there; the remedy is for where it is not."""
+    return Finding(topic, state, present or None, "" if present else remedy)
+
+
 def _command(extra: str) -> str:
     return f"pip install 'useralign[{extra}]'"
 
@@ -100,25 +100,13 @@ def _models() -> list[Finding]:
     except ModelUnavailableError as error:
         why = str(error).partition(". ")[0]
         writer = Finding("answers from", why, None, "\n".join(way.command for way in remedies()))
-    return [
-        writer,
-        *(
-            Finding(
-                provider.label,
-                f"{provider.key} is {'set' if provider.has_key else 'not set'}",
-                provider.has_key or None,
-                "" if provider.has_key else f"export {provider.key}=...",
-            )
-            for provider in services()
-        ),
-        *_servers(),
-        Finding(
-            "local models",
-            ", ".join(pulled) or "none pulled",
-            bool(pulled) or None,
-            "" if pulled else f"useralign models pull {weights.DEFAULT_TEXT_MODEL}",
-        ),
-    ]
+    rows = [writer]
+    for one in services():
+        state = f"{one.key} is {'set' if one.has_key else 'not set'}"
+        rows.append(_optional(one.label, state, one.has_key, f"export {one.key}=..."))
+    names = ", ".join(pulled) or "none pulled"
+    pull = f"useralign models pull {weights.DEFAULT_TEXT_MODEL}"
+    return [*rows, *_servers(), _optional("local models", names, bool(pulled), pull)]
 
 
 def _servers() -> list[Finding]:
@@ -126,9 +114,9 @@ def _servers() -> list[Finding]:
     from useralign.models import servers
     from useralign.models.providers import providers
 
-    found = servers.find_servers()
+    answering = servers.find_servers()
     rows = []
-    for server in found:
+    for server in answering:
         names = ", ".join(model.name for model in server.models[:5])
         more = f" and {len(server.models) - 5} more" if len(server.models) > 5 else ""
         state = f"at {server.where}: {names or server.trouble}{more}"
@@ -136,34 +124,30 @@ def _servers() -> list[Finding]:
     if os.environ.get(servers.VARIABLE, "").strip().lower() == servers.OFF:
         off = f"not looked for: {servers.VARIABLE}={servers.OFF}"
         return [Finding("servers here", off, None, f"unset {servers.VARIABLE}")]
-    answering = {server.provider.name for server in found}
+    names_here = {server.provider.name for server in answering}
     return rows + [
         Finding(p.label, f"does not answer at {p.base_url}", None, p.start)
         for p in providers().values()
-        if p.is_server and p.name not in answering and not os.environ.get(servers.VARIABLE)
+        if p.is_server and p.name not in names_here and not os.environ.get(servers.VARIABLE)
     ]
 
 
 def _embedders() -> list[Finding]:
     from useralign.models import embedder_statuses
 
-    return [
-        Finding(
-            f"embedder {status.name}",
-            f"{'/'.join(status.embeds)}, {status.dimension}-d: {status.why}",
-            status.usable or None,
-        )
-        for status in embedder_statuses()
-    ]
+    rows = []
+    for status in embedder_statuses():
+        state = f"{'/'.join(status.embeds)}, {status.dimension}-d: {status.why}"
+        rows.append(_optional(f"embedder {status.name}", state, status.usable, ""))
+    return rows
 
 
 def _extras() -> list[Finding]:
     rows = []
     for extra, (module, purpose) in EXTRAS.items():
         present = importlib.util.find_spec(module) is not None
-        remedy = "" if present else _command(extra)
         state = f"{purpose}: {'installed' if present else 'not installed'}"
-        rows.append(Finding(f"extra {extra}", state, present or None, remedy))
+        rows.append(_optional(f"extra {extra}", state, present, _command(extra)))
     return rows
 
 

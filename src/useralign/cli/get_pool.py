@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -19,6 +20,8 @@ from useralign.pooling import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from rich.console import Console
 
     from useralign.domains import Question
@@ -44,8 +47,8 @@ def generate(request: PoolRequest, console: Console) -> Pool:
         if request.model or not keys.has_terminal():
             raise
         generator = _offer(console, str(error).partition(". ")[0])
-    with _Watch(console, generator.model) as watch:
-        return generate_requested(request, generator, watch.see)
+    with _progress_bar(console, f"Answers from {generator.model}") as report:
+        return generate_requested(request, generator, report)
 
 
 def _offer(console: Console, reason: str) -> Generator:
@@ -72,43 +75,33 @@ def _offer(console: Console, reason: str) -> Generator:
     return load_generator(f"local:{entry.name}")
 
 
-class _Watch:
-    """A progress bar over the generation of a pool, with each answer as it arrives."""
+@contextmanager
+def _progress_bar(console: Console, title: str) -> Iterator[Callable[[Event], None]]:
+    """Yield what shows the events of a generation: a bar, and each answer as it arrives."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(title, total=None)
 
-    def __init__(self, console: Console, model: str) -> None:
-        self._console = console
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-        )
-        self._title = f"Answers from {model}"
-        self._task = self._bar.add_task(self._title, total=None)
+        def print_line(mark: str, text: str) -> None:
+            """Print what came, above the bar; further lines of a text stand below its first."""
+            row = Table.grid(padding=(0, 2))
+            row.add_column(width=4, justify="right")
+            row.add_row(mark, Text(text))
+            bar.console.print(row, style="dim")
 
-    def __enter__(self) -> _Watch:
-        self._bar.start()
-        return self
+        def report(event: Event) -> None:
+            bar.update(task, completed=event.made, total=event.wanted or None)
+            if event.kind == "candidate" and event.candidate is not None:
+                bar.update(task, description=title)
+                print_line(str(event.made), screens.clean(str(event.candidate), 200))
+            elif event.kind == "rejected" and event.note:
+                print_line("-", f"left out: {event.note}")
+            elif event.kind == "ideas":
+                bar.update(task, description=event.note.capitalize())
 
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def see(self, event: Event) -> None:
-        """Take in one event."""
-        self._bar.update(self._task, completed=event.made, total=event.wanted or None)
-        if event.kind == "candidate" and event.candidate is not None:
-            self._bar.update(self._task, description=self._title)
-            self._line(str(event.made), screens.clean(str(event.candidate), 200))
-        elif event.kind == "rejected" and event.note:
-            self._line("-", f"left out: {event.note}")
-        elif event.kind == "ideas":
-            self._bar.update(self._task, description=event.note.capitalize())
-
-    def _line(self, mark: str, text: str) -> None:
-        """Print what came, above the bar; further lines of a text stand below its first."""
-        row = Table.grid(padding=(0, 2))
-        row.add_column(width=4, justify="right")
-        row.add_row(mark, Text(text))
-        self._bar.console.print(row, style="dim")
+        yield report

@@ -102,8 +102,12 @@ class Interview:
         line = screens.keys(self.session, count, rank=self.rank, short=short)
         self.console.print(line, style="dim")
         self._order = []
-        while not self._act(comparison, self._next_key()):
-            pass
+        answered = False
+        while not answered:
+            try:
+                answered = self._act(comparison, self._next_key())
+            except (AnswerError, ModelError) as error:
+                self._note(screens.clean(str(error)))
 
     def _next_key(self) -> str:
         """Return the next key that is meant for what is on the screen now."""
@@ -123,7 +127,10 @@ class Interview:
             choose = self._rank if self.rank else self._pick
             return choose(comparison, POSITIONS[key])
         if key in RESPONSES:
-            return self._respond(*RESPONSES[key])
+            call, done = RESPONSES[key]
+            getattr(self.session, call)()
+            self._note(done)
+            return True
         actions = {"/": self._wish, "r": self._remark, "u": self._undo}
         if key in actions:
             return actions[key]()
@@ -154,14 +161,6 @@ class Interview:
         self._say("your order: " + " > ".join(str(k + 1) for k in order))
         return True
 
-    def _respond(self, call: str, done: str) -> bool:
-        try:
-            getattr(self.session, call)()
-        except AnswerError as error:
-            return self._note(screens.clean(str(error)))
-        self._note(done)
-        return True
-
     def _remark(self) -> bool:
         """Take a remark; the screen may be another after it."""
         if "remark" not in self.session.takes:
@@ -169,10 +168,7 @@ class Interview:
         text = self._type("your remark")
         if not text:
             return self._note("no remark")
-        try:
-            self.session.remark(text)
-        except (AnswerError, ModelError) as error:
-            return self._note(screens.clean(str(error)))
+        self.session.remark(text)
         self._note("noted")
         return True
 
@@ -188,15 +184,11 @@ class Interview:
             return self._note("left as it was")
         if text.isdigit() and 0 < int(text) <= len(self._chips):
             text = self._chips[int(text) - 1]
-        own = {wish.text.casefold() for wish in self.session.wishes}
-        try:
-            if text.casefold() in own:
-                self.session.withdraw(text)
-                self._say(f"{screens.clean(text)}: taken back")
-            else:
-                self._say(screens.clean(str(self.session.wish(text))))
-        except (AnswerError, ModelError) as error:
-            return self._note(screens.clean(str(error)))
+        if text.casefold() in {wish.text.casefold() for wish in self.session.wishes}:
+            self.session.withdraw(text)
+            self._say(f"{screens.clean(text)}: taken back")
+        else:
+            self._say(screens.clean(str(self.session.wish(text))))
         return True
 
     def _type(self, what: str) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from useralign.memory import Memory, PastSession
+    from useralign.memory import Memory
     from useralign.methods import Method
     from useralign.pool import Pool
     from useralign.session import Session
@@ -37,7 +37,8 @@ def show(file: File, as_json: AsJson = False) -> None:
         print_json(summary(memory))
         return
     for number, past in enumerate(memory.own, start=1):
-        typer.echo(f"{number:>3}  {_line(past)}")
+        question = " ".join(past.question.split()) or "(no question)"
+        typer.echo(f"{number:>3}  {question[:60]}, {len(past)} answers")
     typer.echo(describe(memory))
 
 
@@ -163,8 +164,3 @@ def _with_people(memory: Memory, folders: Iterable[Path], embedder: str | None) 
         for past in past_sessions(People.read(folder), embedder=embedder)
     ]
     return memory.with_populations(fit(pasts).populations)
-
-
-def _line(past: PastSession) -> str:
-    question = " ".join(past.question.split()) or "(no question)"
-    return f"{question[:60]}, {len(past)} answers"

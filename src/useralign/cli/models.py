@@ -54,7 +54,7 @@ def pull(name: Name = weights.DEFAULT_TEXT_MODEL, as_json: AsJson = False) -> No
 @app.command("list")
 def list_models(as_json: AsJson = False) -> None:
     """List the models that can be used or pulled, the servers found here, and the services."""
-    rows = [*map(_row, weights.entries().values()), *_served_rows(), *_service_rows()]
+    rows = [*map(_own_row, weights.entries().values()), *_served_rows(), *_service_rows()]
     if as_json:
         print_json(rows)
         return
@@ -81,22 +81,15 @@ def remove(name: Name, forget: Forget = False, as_json: AsJson = False) -> None:
     emit(as_json, {"name": name, "removed": removed}, text)
 
 
-def _row(entry: weights.Weights) -> dict[str, Any]:
+def _own_row(entry: weights.Weights) -> dict[str, Any]:
+    """Return the row of a model that runs on this machine once it is pulled."""
     path = weights.path_of(entry)
     notes = [entry.kind if entry.kind != "text" else "", SMALL if is_too_small(entry.name) else ""]
-    return {
-        "name": entry.name,
-        "kind": entry.kind,
-        "where": "this machine",
-        "title": entry.title,
-        "licence": entry.licence,
-        "size": entry.size,
-        "sha256": entry.sha256,
-        "path": str(path) if path else None,
-        "usable": path is not None,
-        "note": ", ".join(filter(None, [entry.licence, *notes])),
-        "command": "" if path else f"useralign models pull {entry.name}",
-    }
+    note = ", ".join(filter(None, [entry.licence, *notes]))
+    command = "" if path else f"useralign models pull {entry.name}"
+    names = ("kind", "title", "licence", "size", "sha256")
+    facts = {name: getattr(entry, name) for name in names} | {"path": str(path) if path else None}
+    return _row(entry.name, "this machine", note, usable=bool(path), command=command, **facts)
 
 
 def _served_rows() -> list[dict[str, Any]]:
@@ -105,10 +98,10 @@ def _served_rows() -> list[dict[str, Any]]:
     for server in find_servers():
         where = f"{server.provider.label} at {server.where}"
         if not server.models:
-            rows.append(_other_row(server.provider.name, where, server.trouble, usable=False))
+            rows.append(_row(server.provider.name, where, server.trouble, usable=False))
         for model in server.models:
             note = SMALL if is_too_small(model.name, model.parameters) else ""
-            rows.append(_other_row(server.name_of(model), where, note, usable=True))
+            rows.append(_row(server.name_of(model), where, note, usable=True))
     return rows
 
 
@@ -118,15 +111,13 @@ def _service_rows() -> list[dict[str, Any]]:
         note = f"{provider.key} is set" if provider.has_key else ""
         command = "" if provider.has_key else f"export {provider.key}=..."
         name = f"{provider.name}:{provider.model}"
-        rows.append(
-            _other_row(name, provider.label, note, usable=provider.has_key, command=command)
-        )
+        rows.append(_row(name, provider.label, note, usable=provider.has_key, command=command))
     return rows
 
 
-def _other_row(
-    name: str, where: str, note: str, *, usable: bool, command: str = ""
+def _row(
+    name: str, where: str, note: str, *, usable: bool, command: str = "", **facts: Any
 ) -> dict[str, Any]:
-    facts = {"name": name, "kind": "text", "where": where, "title": name, "licence": None}
-    absent = {"size": None, "sha256": None, "path": None}
-    return facts | absent | {"usable": usable, "note": note, "command": command}
+    about = {"name": name, "kind": "text", "where": where, "title": name, "licence": None}
+    file = {"size": None, "sha256": None, "path": None}
+    return about | file | facts | {"usable": usable, "note": note, "command": command}

@@ -18,8 +18,10 @@ import sys
 import time
 import webbrowser
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from useralign.cli.keys import keyboard
 from useralign.extras import absent_modules
 from useralign.files import cache_dir, write_atomically
 
@@ -38,22 +40,7 @@ _GAP = 8  # pixels between pictures
 _CHUNK = 4096  # characters of one kitty command
 _COLOURS = 64
 _QUERY = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[c"  # kitty's, then one that all answer
-
-_PAGE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="2">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; img-src file: data:; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1"><title>Which one?</title>
-<style>
-body {{ font: 18px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem;
-        color-scheme: light dark; text-align: center }}
-main {{ display: flex; flex-wrap: wrap; gap: 1.5rem; justify-content: center }}
-figure {{ margin: 0; flex: 1 1 18rem; max-width: 24rem }}
-img {{ width: 100%; border-radius: .5rem }}
-figcaption {{ font-weight: 600; padding: .5rem }}
-</style><h1>Which one?</h1><p>Answer in the terminal.</p>
-<main>{figures}</main></html>
-"""
+_TEMPLATE = Path(__file__).with_suffix(".html")  # shows a screen, and reloads itself
 
 
 class Window(NamedTuple):
@@ -154,7 +141,8 @@ def write_page(path: Path, pictures: Sequence[Path]) -> Path:
         f"<figcaption>{number}</figcaption></figure>"
         for number, picture in enumerate(pictures, start=1)
     )
-    return write_atomically(path, _PAGE.format(figures=figures))
+    page = Template(_TEMPLATE.read_text(encoding="utf-8"))
+    return write_atomically(path, page.substitute(figures=figures))
 
 
 def _open(address: str) -> bool:
@@ -184,34 +172,23 @@ def _window(columns: int) -> Window:
         rows, across, width, height = struct.unpack("HHHH", reply)
     except (ImportError, OSError):
         across = 0
-    known = rows and across and width and height
-    cell = (width // across, height // rows) if known else (0, 0)
+    says_all = rows and across and width and height
+    cell = (width // across, height // rows) if says_all else (0, 0)
     return Window(columns, rows or 24, cell if all(cell) else (10, 20))
 
 
 def _ask_terminal() -> str:
     """Ask the terminal for kitty's protocol and for its attributes, and return its reply."""
-    try:
-        import termios
-        import tty
-    except ImportError:
+    if os.name == "nt":  # has no such queries, and cannot wait for standard input
         return ""
-    handle = sys.stdin.fileno()
-    before = termios.tcgetattr(handle)
-    try:
-        tty.setcbreak(handle)
+    handle, reply = sys.stdin.fileno(), b""
+    with keyboard():
         sys.stdout.write(_QUERY)
         sys.stdout.flush()
-        return _reply(handle, _ANSWER)
-    finally:
-        termios.tcsetattr(handle, termios.TCSADRAIN, before)
-
-
-def _reply(handle: int, seconds: float) -> str:
-    end, reply = time.monotonic() + seconds, b""
-    while not re.search(rb"\x1b\[\?[\d;]*c", reply) and (left := end - time.monotonic()) > 0:
-        if select.select([handle], [], [], left)[0]:
-            reply += os.read(handle, 64)
+        end = time.monotonic() + _ANSWER
+        while not re.search(rb"\x1b\[\?[\d;]*c", reply) and (left := end - time.monotonic()) > 0:
+            if select.select([handle], [], [], left)[0]:
+                reply += os.read(handle, 64)
     return reply.decode(errors="replace")
 
 

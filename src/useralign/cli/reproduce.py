@@ -11,10 +11,10 @@ import typer
 from useralign.cli.options import AsJson, Embedder, Jobs, OutFolder, print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rich.console import Console
-    from rich.progress import Progress, TaskID
+    from rich.progress import TaskID
 
     from useralign.lab.reproduce import Reproduction
 
@@ -72,8 +72,8 @@ def reproduce(
         raise OptionError(f"--users {users} is not known; expected persona or judge")
     if what == "dsp" and users == "persona":
         options["data"], data = _dsp_file(data), None
-    given = (model, data, embedder, questions, max_cost)
-    if users == "persona" and given != (None,) * len(given):
+    of_judges = (model, data, embedder, questions, max_cost)
+    if users == "persona" and any(option is not None for option in of_judges):
         raise OptionError(
             "--model, --data, --embedder, --questions and --max-cost go with --users judge"
         )
@@ -107,8 +107,8 @@ def _say(text: str) -> None:
 
 
 @contextlib.contextmanager
-def progress_bars(console: Console) -> Iterator[ProgressBars]:
-    """Show progress on a console for as long as the context lasts."""
+def progress_bars(console: Console) -> Iterator[Callable[[str, int, int, float | None], None]]:
+    """Yield what shows how far each part is: a bar on a terminal, one line per part elsewhere."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (
@@ -117,26 +117,18 @@ def progress_bars(console: Console) -> Iterator[ProgressBars]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[left]}"),
     )
+    tasks: dict[str, TaskID] = {}
     with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
-        yield ProgressBars(bars, console)
 
+        def report(label: str, done: int, total: int, left: float | None) -> None:
+            if label not in tasks:
+                tasks[label] = bars.add_task(label, total=total, left="")
+                if not (console.is_terminal or console.quiet):
+                    typer.echo(f"{label}: {total:,} to do", err=True)
+            text = "" if left is None or done == total else f"{_duration(left)} left"
+            bars.update(tasks[label], completed=done, total=total, left=text)
 
-class ProgressBars:
-    """Shows how far each part is: a bar on a terminal, one line per part elsewhere."""
-
-    def __init__(self, bars: Progress, console: Console) -> None:
-        self._bars = bars
-        self._plain = not console.is_terminal and not console.quiet
-        self._tasks: dict[str, TaskID] = {}
-
-    def __call__(self, label: str, done: int, total: int, left: float | None) -> None:
-        """Show how far a part is."""
-        if label not in self._tasks:
-            self._tasks[label] = self._bars.add_task(label, total=total, left="")
-            if self._plain:
-                typer.echo(f"{label}: {total:,} to do", err=True)
-        text = "" if left is None or done == total else f"{_duration(left)} left"
-        self._bars.update(self._tasks[label], completed=done, total=total, left=text)
+        yield report
 
 
 def _show(work: Reproduction) -> None:

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 NARROW = 72  # columns below which the answers stand one above the other
 WIDE = 108  # columns from which three stand side by side, where there are more than four
 LONGEST = 1200  # characters of an answer that a screen can hold
-BORDER = (
-    "cyan"  # seen on dark and on light ground; what is to be read has the terminal's own colour
-)
+# Seen on dark and on light ground; what is to be read has the terminal's own colour.
+BORDER = "cyan"
 _SIGNS = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 REASONS = {
     "bound": "that is as close to the best as you asked for",

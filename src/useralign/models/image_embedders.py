@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from useralign import pictures
 from useralign.errors import InputError, ModelUnavailableError
 from useralign.extras import import_extra, install_hint
 from useralign.models.embedder import Embedder, as_paths, as_texts, as_vectors, onnx_session
@@ -193,7 +194,7 @@ def open_picture(path: str | Path) -> Image:
             with pillow.open(path, formats=_FORMATS) as opened:
                 _check_size(path, *opened.size)
                 opened.load()
-                return _flattened(opened)
+                return pictures.flatten(opened)
     except pillow.UnidentifiedImageError as error:
         raise InputError(
             f"{path}: is not an image that can be read; expected {', '.join(_FORMATS)}"
@@ -212,21 +213,6 @@ def open_picture(path: str | Path) -> Image:
 def _check_size(path: str | Path, width: int, height: int) -> None:
     if width * height > _MOST_PIXELS:
         raise InputError(f"{path}: at {width} x {height} it {_TOO_LARGE}")
-
-
-def _flattened(picture: Image) -> Image:
-    ops = import_extra("PIL.ImageOps", "reading pictures", "vision")
-    pillow = import_extra("PIL.Image", "reading pictures", "vision")
-    upright: Image = ops.exif_transpose(picture)
-    if upright.has_transparency_data:
-        layer = upright.convert("RGBA")
-        ground: Image = pillow.new("RGBA", layer.size, "white")
-        ground.alpha_composite(layer)
-        upright = ground
-    elif upright.mode.startswith("I;16"):
-        # Sixteen bits would be cut off at 255, not scaled down.
-        upright = upright.point(lambda value: value / 257).convert("L")
-    return upright.convert("RGB")
 
 
 def with_output(model: bytes, tensor: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from useralign.extras import require_extra
 
-require_extra(("alembic", "sqlalchemy"), "what is kept in a database", "web")
+require_extra(("sqlalchemy",), "what is kept in a database", "web")
 
 # ruff: noqa: E402 - these need what is required above
 from useralign.store.interactions import (

@@ -39,9 +39,9 @@ from useralign.files import data_dir
 from useralign.store.schema import metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from sqlalchemy import URL, Connection, Engine, Table
+    from sqlalchemy import URL, Connection, Engine, Executable, Row, Table
     from sqlalchemy.pool import ConnectionPoolEntry
 
     Insert = sqlite.Insert | postgresql.Insert
@@ -89,8 +89,7 @@ def take_turns(connection: Connection, name: str) -> None:
 
 def default_url() -> str:
     """Return the address used when none is given: `USERALIGN_DATABASE`, or a file of our own."""
-    named = os.environ.get("USERALIGN_DATABASE")
-    return named or sqlite_url(data_dir("useralign.db"))
+    return os.environ.get("USERALIGN_DATABASE") or sqlite_url(data_dir("useralign.db"))
 
 
 def sqlite_url(path: Path) -> str:
@@ -156,6 +155,21 @@ class Database:
                 connection.exec_driver_sql("SET LOCAL synchronous_commit TO OFF")
             yield connection
 
+    def rows(self, query: Executable) -> Sequence[Row[Any]]:
+        """Return the rows of a query."""
+        with self.reading() as connection:
+            return connection.execute(query).all()
+
+    def first(self, query: Executable) -> Row[Any] | None:
+        """Return the first row of a query; None if it has none."""
+        with self.reading() as connection:
+            return connection.execute(query).first()
+
+    def change(self, statement: Executable, *, lasting: bool = True) -> int:
+        """Run one statement by itself; return how many rows it changed."""
+        with self.writing(lasting=lasting) as connection:
+            return connection.execute(statement).rowcount
+
     def close(self) -> None:
         """Close all connections: idle ones now, one that a thread still uses when it is done."""
         self._closed = True
@@ -184,6 +198,13 @@ class Database:
             return False
         with _patience(self.engine, _BRIEFLY) as cursor:
             return _empty_log(cursor)
+
+
+class Part:
+    """One kind of thing that a database keeps."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
 
 def address(url: str) -> URL:

@@ -20,7 +20,7 @@ from useralign.errors import AnswerError, ConflictError, NotFoundError, SessionS
 from useralign.session import Session
 from useralign.store.keys import token
 from useralign.store.pool_jobs import forget_job
-from useralign.store.pools import forget_grown, grown_row, insert_pool
+from useralign.store.pools import delete_unused, forget_grown, grown_row, insert_pool
 from useralign.store.rebuilt import State
 from useralign.store.schema import pools, sessions, steps
 
@@ -37,6 +37,7 @@ VIEW_FIELDS = ("pool_id", "bound", "cost", "viable", "best", "finished", "sure")
 PATIENCE = 8.0  # seconds that a person waits for a model to judge a wish
 MOST_STEPS = 500  # of a session: answers, and whatever else was said or taken back
 ENDING = frozenset(("stop", "final", "growth"))  # what may still follow
+PLAIN = ("equal", "neither", "skip", "undo", "stop", "go_on", "prove")  # with nothing else to say
 FEW = "few"  # the preset, where a method is named
 _SIDES = 71  # sets the draws of sides apart from the method's own
 
@@ -148,32 +149,11 @@ class Interactions:
         """Read a session: its current screen, and what is needed to rebuild and to answer it."""
         with self._store.reading() as connection:
             about = _about(connection, session_id, owner)
-            row = connection.execute(_newest_of(session_id)).first()
+            newest = select(steps).where(steps.c.session_id == session_id)
+            row = connection.execute(newest.order_by(steps.c.number.desc()).limit(1)).first()
         if row is None:  # deleted between the two
             raise NotFoundError("there is no such session")
         return StoredSession(self._store, self._clock, about, row)
-
-    def screen(self, session_id: str, owner: str) -> Screen:
-        """Return what a person looks at now: the same pair on the same sides, always."""
-        return self.open(session_id, owner).screen
-
-    def session(self, session_id: str, owner: str) -> Session:
-        """Return the session itself, rebuilt; changing it changes nothing in the database."""
-        return self.open(session_id, owner).session
-
-    def answer(
-        self,
-        session_id: str,
-        owner: str,
-        step: int,
-        response: UserResponse,
-        *,
-        milliseconds: int | None = None,
-        also: Callable[[Connection, Screen], None] | None = None,
-    ) -> Screen:
-        """Record what a person did on a screen; see `StoredSession.answer`."""
-        stored = self.open(session_id, owner)
-        return stored.answer(step, response, milliseconds=milliseconds, also=also)
 
     def set_page(self, session_id: str, owner: str, **values: Any) -> None:
         """Change what only the page needs to know of a session."""
@@ -196,9 +176,16 @@ class Interactions:
             .order_by(sessions.c.created.desc())
             .limit(most)
         )
-        with self._store.reading() as connection:
-            rows = connection.execute(listing).all()
-        return [_summary(row) for row in rows]
+        return [
+            SessionSummary(
+                row.id,
+                row.question,
+                row.created,
+                answered=row.view["cost"],
+                finished=row.view["finished"] is not None,
+            )
+            for row in self._store.rows(listing)
+        ]
 
     def trim(self, owner: str, most: int) -> None:
         """Delete someone's oldest sessions without an answer, with their pools.
@@ -209,16 +196,13 @@ class Interactions:
         own = (sessions.c.owner == owner) & sessions.c.id.not_in(answered)
         newest = (sessions.c.created.desc(), sessions.c.id)
         old = select(sessions.c.id, sessions.c.pool_id).where(own).order_by(*newest).offset(most)
-        with self._store.reading() as connection:
-            rows = connection.execute(old).all()
-        if not rows:
+        if not (rows := self._store.rows(old)):
             return
         with self._store.writing() as connection:
             ids = [row.id for row in rows]
             connection.execute(delete(sessions).where(sessions.c.id.in_(ids), own))
-            mine = pools.c.id.in_([row.pool_id for row in rows]) & (pools.c.owner == owner)
-            used = select(sessions.c.pool_id)
-            connection.execute(delete(pools).where(mine, pools.c.id.not_in(used)))
+            own_pools = pools.c.id.in_([row.pool_id for row in rows]) & (pools.c.owner == owner)
+            delete_unused(connection, own_pools)
 
     def forget(self, session_id: str, owner: str) -> None:
         """Delete a session with all answers in it."""
@@ -266,11 +250,9 @@ class StoredSession:
     @cached_property
     def _rows(self) -> Sequence[Row[Any]]:
         """All steps, in order."""
-        with self._store.reading() as connection:
-            rows = connection.execute(_steps_of(self.id)).all()
-        if not rows:  # deleted meanwhile
-            raise NotFoundError("there is no such session")
-        return rows
+        if rows := self._store.rows(_steps_of(self.id)):
+            return rows
+        raise NotFoundError("there is no such session")  # deleted meanwhile
 
     @cached_property
     def _state(self) -> State:
@@ -424,9 +406,11 @@ class StoredSession:
     ) -> Screen:
         """Complete a step and begin the next, in one transaction; or find that it was done."""
         step, now = following.step - 1, self._clock()
+        which = (steps.c.session_id == self.id) & (steps.c.number == step) & steps.c.kind.is_(None)
         values = {"kind": response.kind, "told": record, "milliseconds": milliseconds}
         with self._store.writing() as connection:
-            ours = _complete(connection, self.id, step, {**values, "answered": now})
+            complete = update(steps).where(which).values({**values, "answered": now})
+            ours = connection.execute(complete).rowcount == 1
             if ours:
                 connection.execute(insert(steps).values(_row_of(following, now)))
                 if also is not None:
@@ -452,11 +436,6 @@ def _about(connection: Connection, session_id: str, owner: str) -> Row[Any]:
 
 def _steps_of(session_id: str) -> Any:
     return select(steps).where(steps.c.session_id == session_id).order_by(steps.c.number)
-
-
-def _newest_of(session_id: str) -> Any:
-    newest = steps.c.number.desc()
-    return select(steps).where(steps.c.session_id == session_id).order_by(newest).limit(1)
 
 
 def _check_length(step: int, response: UserResponse) -> None:
@@ -491,19 +470,6 @@ def _following(rows: Sequence[Row[Any]], step: int, response: UserResponse) -> R
             f"screen {step} was answered already, and otherwise; the current one is {len(rows) - 1}"
         )
     return rows[step + 1]
-
-
-def _complete(
-    connection: Connection, session_id: str, step: int, values: Mapping[str, Any]
-) -> bool:
-    """Write an answer to a step that has none; return whether it had none."""
-    open_ = (steps.c.session_id == session_id) & (steps.c.number == step) & steps.c.kind.is_(None)
-    return connection.execute(update(steps).where(open_).values(values)).rowcount == 1
-
-
-def _summary(row: Row[Any, Any, Any, Any]) -> SessionSummary:
-    finished = row.view["finished"] is not None
-    return SessionSummary(row.id, row.question, row.created, row.view["cost"], finished)
 
 
 def first_screen(pool: Pool, settings: Mapping[str, Any]) -> Screen:
@@ -624,45 +590,26 @@ def apply(session: Session, response: UserResponse, candidates: Sequence[int]) -
     turn (SessionStateError).
     """
     session.ask()
-    if response.kind == "undo":
-        session.undo()
-        return None
-    if response.kind == "stop":
-        session.stop()
-        return None
-    if response.kind == "remark":
+    if response.kind in PLAIN:
+        getattr(session, response.kind)()
+    elif response.kind == "choice":
+        session.tell(_index(response.position, candidates))
+    elif response.kind == "ranking":
+        session.rank([_index(position, candidates) for position in response.order])
+    elif response.kind == "remark":
         session.remark(response.text, np.asarray(response.direction))
     elif response.kind == "wish":
         session.wish(response.text, model=response.model, patience=PATIENCE)
     elif response.kind == "withdraw":
         session.withdraw(response.text)
-    elif response.kind == "go_on":
-        session.go_on()
-    elif response.kind == "prove":
-        session.prove()
     elif response.kind == "final":
         session.choose(-1 if response.position is None else response.position)
-    else:
-        _answer(session, response, candidates)
-    return session.answers[-1].to_data()
-
-
-def _answer(session: Session, response: UserResponse, candidates: Sequence[int]) -> None:
-    if response.kind == "choice":
-        session.tell(_index(response.position, candidates))
-    elif response.kind == "ranking":
-        session.rank([_index(position, candidates) for position in response.order])
-    elif response.kind == "equal":
-        session.equal()
-    elif response.kind == "neither":
-        session.neither()
-    elif response.kind == "skip":
-        session.skip()
     else:
         raise AnswerError(
             f"an answer cannot be {response.kind!r}; expected choice, ranking, equal, neither, "
             "skip, remark, wish, withdraw, undo, stop, final, go_on or prove"
         )
+    return None if response.kind in ("undo", "stop") else session.answers[-1].to_data()
 
 
 def _index(position: int | None, candidates: Sequence[int]) -> int:

@@ -10,15 +10,12 @@ import hmac
 import secrets
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, insert, select
 
 from useralign.errors import OptionError
+from useralign.store.database import Part
 from useralign.store.schema import api_keys
-
-if TYPE_CHECKING:
-    from useralign.store.database import Database
 
 PREFIX = "ua_"
 _LONGEST_NAME = 100
@@ -47,11 +44,8 @@ class ApiKey:
     created: float  # seconds since 1970
 
 
-class ApiKeys:
+class ApiKeys(Part):
     """The keys of the HTTP API."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(self, name: str) -> str:
         """Make a key and return it; it cannot be shown again. One name, one key."""
@@ -72,14 +66,11 @@ class ApiKeys:
 
     def remove(self, name: str) -> bool:
         """Delete the key of a name; return whether there was one."""
-        with self._database.writing() as connection:
-            deleted = connection.execute(delete(api_keys).where(api_keys.c.name == name))
-            return deleted.rowcount > 0
+        return self._database.change(delete(api_keys).where(api_keys.c.name == name)) > 0
 
     def all(self) -> list[ApiKey]:
         """List the keys, the oldest first."""
-        with self._database.reading() as connection:
-            rows = connection.execute(select(api_keys).order_by(api_keys.c.created)).all()
+        rows = self._database.rows(select(api_keys).order_by(api_keys.c.created))
         return [ApiKey(row.name, row.created) for row in rows]
 
     def owner_of(self, key: str) -> str | None:
@@ -89,6 +80,4 @@ class ApiKeys:
 
     def holds(self, owner: str) -> bool:
         """Return whether there is still a key that stands for somebody."""
-        with self._database.reading() as connection:
-            row = connection.execute(select(api_keys.c.id).where(api_keys.c.id == owner)).first()
-        return row is not None
+        return self._database.first(select(api_keys.c.id).where(api_keys.c.id == owner)) is not None

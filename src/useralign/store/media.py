@@ -19,15 +19,13 @@ from sqlalchemy import delete, exists, insert, select
 from useralign import pictures
 from useralign.errors import InputError, NotFoundError
 from useralign.extras import import_extra
-from useralign.store.database import take_turns
+from useralign.store.database import Part, take_turns
 from useralign.store.schema import media, pools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sqlalchemy import ColumnElement, Connection
-
-    from useralign.store.database import Database
+    from sqlalchemy import ColumnElement, Connection, Exists
 
 _TURN = "pictures"  # one adds or deletes them at a time
 LARGEST_SIDE = 1024
@@ -78,29 +76,18 @@ def _webp(content: bytes, width: int, height: int) -> Media:
 
 def _decoded(content: bytes, name: str) -> Any:
     opener = import_extra("PIL.Image", "pictures", "web")
-    turn = import_extra("PIL.ImageOps", "pictures", "web")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             opened = opener.open(io.BytesIO(content))
             small = opened.width * opened.height <= LARGEST_PIXELS
             opened.draft("RGB", (LARGEST_SIDE, LARGEST_SIDE))  # a large photograph in part alone
-            # A camera writes down which way it was held instead of turning the picture.
-            picture = _opaque(turn.exif_transpose(opened), opener) if small else None
+            picture = pictures.flatten(opened) if small else None
     except Exception as error:
         raise InputError(f"{name}: is not a picture that can be read ({error})") from error
     if picture is None:
         raise InputError(f"{name}: has more than {LARGEST_PIXELS // 10**6} megapixels")
     return picture
-
-
-def _opaque(picture: Any, opener: Any) -> Any:
-    """Return a picture in colours, on white where it is transparent."""
-    if "A" not in picture.getbands() and "transparency" not in picture.info:
-        return picture.convert("RGB")
-    layers = picture.convert("RGBA")
-    white = opener.new("RGBA", picture.size, "white")
-    return opener.alpha_composite(white, layers).convert("RGB")
 
 
 def insert_missing(connection: Connection, pictures: Sequence[Media]) -> None:
@@ -130,26 +117,22 @@ def delete_unused(connection: Connection, ids: Iterable[str]) -> None:
     if candidates:
         take_turns(connection, _TURN)
     for media_id in candidates:
-        used = exists().where(
-            pools.c.kind == "image", pools.c.data.contains(media_id, autoescape=True)
-        )
-        connection.execute(delete(media).where(media.c.id == media_id, ~used))
+        connection.execute(delete(media).where(media.c.id == media_id, ~_holds(media_id)))
 
 
-class Pictures:
+def _holds(media_id: str) -> Exists:
+    """Return the condition that some pool has a picture."""
+    return exists().where(pools.c.kind == "image", pools.c.data.contains(media_id, autoescape=True))
+
+
+class Pictures(Part):
     """The pictures of a database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def get(self, media_id: str, *owners: str) -> Media:
         """Return a picture that is in everybody's pools, or in those of one of the owners."""
         readable = pools.c.owner.is_(None) | pools.c.owner.in_(owners)
-        shown = exists().where(
-            pools.c.kind == "image", readable, pools.c.data.contains(media_id, autoescape=True)
-        )
-        with self._database.reading() as connection:
-            row = connection.execute(select(media).where(media.c.id == media_id, shown)).first()
+        shows = _holds(media_id).where(readable)
+        row = self._database.first(select(media).where(media.c.id == media_id, shows))
         if row is None:
             raise NotFoundError("there is no such picture")
         return Media(row.id, row.type, row.width, row.height, bytes(row.content))

@@ -43,7 +43,7 @@ def shared_sessions(store: Store, most: int) -> dict[str, int]:
 def _answered(store: Store, whose: ColumnElement[bool], most: int) -> dict[str, int]:
     in_studies = select(participants.c.session_id).where(participants.c.session_id.is_not(None))
     query = (
-        select(sessions.c.id, func.count(steps.c.kind))
+        select(sessions.c.id, func.count(steps.c.kind).label("answered"))
         .join(persons, persons.c.id == sessions.c.owner)
         .join(steps, steps.c.session_id == sessions.c.id)
         .where(whose, sessions.c.id.not_in(in_studies))
@@ -52,8 +52,7 @@ def _answered(store: Store, whose: ColumnElement[bool], most: int) -> dict[str, 
         .order_by(sessions.c.created.desc(), sessions.c.id)
         .limit(most)
     )
-    with store.reading() as connection:
-        return {session: answered for session, answered in connection.execute(query) if answered}
+    return {row.id: row.answered for row in store.rows(query) if row.answered}
 
 
 def session_answers(store: Store, session_ids: Collection[str]) -> dict[str, SessionAnswers]:
@@ -66,9 +65,8 @@ def session_answers(store: Store, session_ids: Collection[str]) -> dict[str, Ses
         .where(steps.c.session_id.in_(session_ids))
         .order_by(steps.c.session_id, steps.c.number)
     )
-    with store.reading() as connection:
-        rows = connection.execute(query).all()
-    groups = {name: list(group) for name, group in groupby(rows, lambda row: str(row.session_id))}
+    rows = groupby(store.rows(query), lambda row: str(row.session_id))
+    groups = {name: list(group) for name, group in rows}
     return {
         name: SessionAnswers(group[0].owner, group[-1].view["pool_id"], fold(group)[0])
         for name, group in groups.items()

@@ -17,16 +17,14 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, func, or_, select, update
 
 from useralign.errors import NotFoundError
-from useralign.store.database import insert_for
+from useralign.store.database import Part, insert_for
 from useralign.store.keys import digest
 from useralign.store.pool_jobs import forget_job
 from useralign.store.pools import ASIDE, COPY, GROWN, MADE, delete_pools, not_aside
 from useralign.store.schema import makings, persons, pools, sessions, steps
 
 if TYPE_CHECKING:
-    from sqlalchemy import Column, ColumnElement, Connection, Row
-
-    from useralign.store.database import Database
+    from sqlalchemy import Column, ColumnElement, Connection, Row, Select
 
 _EVERY = 3600.0  # seconds: a visit is noted once an hour, not with each request
 GRACE = 3600.0  # seconds in which deleting can be undone
@@ -42,11 +40,8 @@ class Person:
     share: bool = False  # their answers may make other people's sessions shorter
 
 
-class Persons:
+class Persons(Part):
     """The people of a database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def get(self, person_id: str) -> Person:
         """Return what someone allows; of a stranger, nothing."""
@@ -70,22 +65,19 @@ class Persons:
         return Person(person_id, row.remember, row.share)
 
     def _find(self, person_id: str) -> Row[Any] | None:
-        with self._database.reading() as connection:
-            return connection.execute(select(persons).where(persons.c.id == person_id)).first()
+        return self._database.first(select(persons).where(persons.c.id == person_id))
 
     def allow(self, person_id: str, *, remember: bool, share: bool) -> None:
         """Change what someone allows; they must have visited."""
-        with self._database.writing() as connection:
-            is_person = persons.c.id == person_id
-            values = {"remember": remember, "share": share}
-            connection.execute(update(persons).where(is_person).values(**values))
+        is_person = persons.c.id == person_id
+        values = {"remember": remember, "share": share}
+        self._database.change(update(persons).where(is_person).values(values))
 
     def others_share(self, person_id: str) -> bool:
         """Return whether anybody else lets others profit from their answers."""
         is_other = (persons.c.id != person_id) & not_aside(persons.c.id)
         others = select(persons.c.id).where(persons.c.share, is_other).limit(1)
-        with self._database.reading() as connection:
-            return connection.execute(others).first() is not None
+        return self._database.first(others) is not None
 
     def forget(self, person_id: str) -> None:
         """Delete someone with all their sessions, pools, and pictures that nobody else has."""
@@ -102,12 +94,8 @@ def aside(owner: str, now: float) -> str:
     return f"{ASIDE}{int(now):010d}-{_mark(owner)}"
 
 
-class PersonalData:
+class PersonalData(Part):
     """What is stored of people, as far as they decide over it."""
-
-    def __init__(self, database: Database, people: Persons) -> None:
-        self._database = database
-        self._people = people
 
     def delete_session(self, session_id: str, owner: str, now: float) -> None:
         """Set a session aside, with the pools that have grown in it."""
@@ -153,8 +141,8 @@ class PersonalData:
             for table in (sessions, pools):
                 back = update(table).where(table.c.owner.in_(names))
                 connection.execute(back.values(owner=owner))
-            known = select(persons.c.id).where(persons.c.id == owner)
-            if names and connection.execute(known).first() is None:
+            is_back = select(persons.c.id).where(persons.c.id == owner)
+            if names and connection.execute(is_back).first() is None:
                 back = update(persons).where(persons.c.id == max(names))
                 connection.execute(back.values(id=owner))
         return bool(names)
@@ -168,7 +156,7 @@ class PersonalData:
             names = _names_aside(connection, owner)
         due = [name for name in names if owner is not None or _time(name) + GRACE <= now]
         for name in due:
-            self._people.forget(name)
+            Persons(self._database).forget(name)
         if due:
             self._database.rinse()
         return len(due)
@@ -176,27 +164,25 @@ class PersonalData:
     def export(self, owner: str) -> dict[str, Any]:
         """Return all that is stored of somebody, as plain data; pictures by their addresses."""
         with self._database.reading() as connection:
-            person = connection.execute(select(persons).where(persons.c.id == owner)).first()
+
+            def plain(query: Select[Any], hidden: str) -> list[dict[str, Any]]:
+                rows = [dict(row._mapping) for row in connection.execute(query)]
+                return [{key: row[key] for key in row if key != hidden} for row in rows]
+
+            person = plain(select(persons).where(persons.c.id == owner), "id")
             own = select(sessions).where(sessions.c.owner == owner).order_by(sessions.c.created)
-            sessions_ = [dict(row._mapping) for row in connection.execute(own)]
+            sessions_ = plain(own, "owner")
             for session in sessions_:
                 of_it = select(steps).where(steps.c.session_id == session["id"])
-                rows = connection.execute(of_it.order_by(steps.c.number))
-                session["steps"] = [_without(row._mapping, "session_id") for row in rows]
+                session["steps"] = plain(of_it.order_by(steps.c.number), "session_id")
             used = {step["view"]["pool_id"] for s in sessions_ for step in s["steps"]}
-            wanted = (pools.c.owner == owner) | pools.c.id.in_(used)
-            pools_ = [dict(row._mapping) for row in connection.execute(select(pools).where(wanted))]
-            jobs = connection.execute(select(makings).where(makings.c.owner == owner))
-            jobs_ = [_without(row._mapping, "owner") for row in jobs]
-        allowed = {} if person is None else _without(person._mapping, "id")
-        return {
-            "you": allowed,
-            "sessions": [_without(session, "owner") for session in sessions_],
-            "pools": [
-                _without(p, "owner", "data") | {"pool": json.loads(p["data"])} for p in pools_
-            ],
-            "makings": jobs_,
-        }
+            readable = (pools.c.owner == owner) | pools.c.id.in_(used)
+            pools_ = plain(select(pools).where(readable), "owner")
+            jobs = plain(select(makings).where(makings.c.owner == owner), "owner")
+        for pool in pools_:
+            pool["pool"] = json.loads(pool.pop("data"))
+        you = person[0] if person else {}
+        return {"you": you, "sessions": sessions_, "pools": pools_, "makings": jobs}
 
 
 def _set_sessions_aside(
@@ -204,11 +190,9 @@ def _set_sessions_aside(
 ) -> int:
     """Set sessions aside with the pools that are theirs alone; return how many there were."""
     rows = connection.execute(select(sessions).where(which)).all()
-    theirs = {row.pool_id for row in rows}
-    for row in rows:
-        grown = (steps.c.session_id == row.id) & (steps.c.kind == "growth")
-        growths = connection.execute(select(steps.c.told).where(grown))
-        theirs |= {growth.told["pool"] for growth in growths}
+    in_them = steps.c.session_id.in_(select(sessions.c.id).where(which))
+    growths = connection.execute(select(steps.c.told).where(in_them, steps.c.kind == "growth"))
+    theirs = {row.pool_id for row in rows} | {growth.told["pool"] for growth in growths}
     connection.execute(update(sessions).where(which).values(owner=aside(owner, now)))
     for row in rows:
         if (job := row.settings.get("page", {}).get("making")) is not None:
@@ -248,7 +232,3 @@ def _mark(owner: str) -> str:
 
 def _time(name: str) -> float:
     return float(name.removeprefix(ASIDE).partition("-")[0])
-
-
-def _without(row: Any, *names: str) -> dict[str, Any]:
-    return {key: value for key, value in dict(row).items() if key not in names}

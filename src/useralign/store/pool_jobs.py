@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, func, insert, select, update
 
 from useralign.errors import ConflictError, NotFoundError
-from useralign.store.database import take_turns
+from useralign.store.database import Part, take_turns
 from useralign.store.keys import token
 from useralign.store.pools import MADE, delete_unused, insert_pool, row_of
 from useralign.store.schema import makings, pools
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Row
 
     from useralign.pool import Pool
-    from useralign.store.database import Database
 
 OPEN = ("waiting", "making")
 
@@ -59,11 +58,8 @@ class PoolJob:
         return self.state in OPEN
 
 
-class PoolJobs:
+class PoolJobs(Part):
     """The jobs of a database."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(
         self, owner: str, request: Mapping[str, Any], now: float, most: int | None = None
@@ -103,16 +99,14 @@ class PoolJobs:
 
     def find(self, job_id: str) -> PoolJob | None:
         """Return a job of anybody's, or None if it was deleted."""
-        with self._database.reading() as connection:
-            row = connection.execute(self._one(job_id)).first()
+        row = self._database.first(self._one(job_id))
         return None if row is None else _job(row)
 
     def write(self, job_id: str, values: Mapping[str, Any], states: tuple[str, ...] = OPEN) -> bool:
         """Note how far a job is if it is in one of some states; return whether it was."""
         which = (makings.c.id == job_id) & makings.c.state.in_(states)
-        noted = {"updated": self._database.time} | dict(values)
-        with self._database.writing() as connection:
-            return connection.execute(update(makings).where(which).values(noted)).rowcount == 1
+        new = {"updated": self._database.time} | dict(values)
+        return self._database.change(update(makings).where(which).values(new)) == 1
 
     def delete(self, job_id: str, owner: str) -> None:
         """Delete a job and what it made so far, unless a session uses that."""
@@ -130,9 +124,7 @@ class PoolJobs:
         now = self._database.time
         stale = func.abs(now - makings.c.updated) >= dead
         which = (makings.c.id == job_id) & makings.c.state.in_(OPEN) & stale
-        with self._database.writing() as connection:
-            claimed = connection.execute(update(makings).where(which).values(updated=now))
-            return claimed.rowcount == 1
+        return self._database.change(update(makings).where(which).values(updated=now)) == 1
 
     def hold(self, connection: Connection, job_id: str) -> PoolJob:
         """Return a job, which nobody else changes or deletes before the transaction ends."""
@@ -171,8 +163,8 @@ class PoolJobs:
     ) -> None:
         """Give a job that is held another pool; the one before goes unless a session uses it."""
         which = makings.c.id == job.id
-        noted = {"updated": self._database.time, **values, "pool_id": pool_id}
-        connection.execute(update(makings).where(which).values(noted))
+        new = {"updated": self._database.time, **values, "pool_id": pool_id}
+        connection.execute(update(makings).where(which).values(new))
         if pool_id != job.pool_id:
             _delete_part(connection, job.pool_id)
 

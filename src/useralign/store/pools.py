@@ -14,7 +14,7 @@ from sqlalchemy import delete, or_, select
 from useralign.errors import NotFoundError, PoolError
 from useralign.pool import Pool
 from useralign.store import media
-from useralign.store.database import insert_for
+from useralign.store.database import Part, insert_for
 from useralign.store.keys import token
 from useralign.store.schema import pools, sessions
 
@@ -33,12 +33,13 @@ ASIDE = "gone-"  # how the owner of what was deleted begins; hashes have no such
 _CACHED = 64  # a stored pool never changes, so that a cached one is never stale
 
 
-class Pools:
+class Pools(Part):
     """Pools that people and studies compare over."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
-        self._read = lru_cache(maxsize=_CACHED)(self._load)
+        super().__init__(database)
+        # Of a session whose owner was checked already.
+        self.of_session = lru_cache(maxsize=_CACHED)(self._load)
 
     def add(self, pool: Pool, owner: str | None = None) -> str:
         """Store a pool and return its id; the same pool of the same owner is stored once.
@@ -57,11 +58,10 @@ class Pools:
     def get(self, pool_id: str, *owners: str | None) -> Pool:
         """Return a pool that is everybody's or one of the owners'; else raise NotFoundError."""
         readable = or_(pools.c.owner.is_(None), pools.c.owner.in_(owners))
-        with self._database.reading() as connection:
-            hits = connection.execute(select(pools.c.id).where(pools.c.id == pool_id, readable))
-            if hits.first() is None:
-                raise NotFoundError("there is no such pool")
-        return self._read(pool_id)
+        query = select(pools.c.id).where(pools.c.id == pool_id, readable)
+        if self._database.first(query) is None:
+            raise NotFoundError("there is no such pool")
+        return self.of_session(pool_id)
 
     def delete(self, pool_id: str, owner: str) -> None:
         """Delete somebody's own pool, with all sessions over it and its pictures."""
@@ -71,16 +71,11 @@ class Pools:
                 raise NotFoundError("there is no such pool")
         self._database.rinse()
 
-    def of_session(self, pool_id: str) -> Pool:
-        """Return the pool of a session whose owner was checked already."""
-        return self._read(pool_id)
-
     def _load(self, pool_id: str) -> Pool:
-        with self._database.reading() as connection:
-            data = connection.execute(select(pools.c.data).where(pools.c.id == pool_id)).scalar()
-        if data is None:
+        row = self._database.first(select(pools.c.data).where(pools.c.id == pool_id))
+        if row is None:
             raise NotFoundError("there is no such pool")
-        return Pool.from_dict(json.loads(data))
+        return Pool.from_dict(json.loads(row.data))
 
 
 def row_of(pool: Pool, owner: str | None) -> tuple[dict[str, Any], list[media.Media]]:

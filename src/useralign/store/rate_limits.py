@@ -6,24 +6,16 @@ at the speed that is allowed (the generic cell rate algorithm). Times are the da
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlalchemy import case, delete, select, update
 
-from useralign.store.database import insert_for
+from useralign.store.database import Part, insert_for
 from useralign.store.schema import rate_limits
-
-if TYPE_CHECKING:
-    from useralign.store.database import Database
 
 _ROUNDING = 0.001  # seconds; SQLite's clock has milliseconds
 
 
-class RateLimits:
+class RateLimits(Part):
     """The counters of a database. They need not outlive a power cut."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def take(self, key: str, interval: float, burst: int) -> float:
         """Count one, unless it is one too many; return 0, or the seconds until there is room.
@@ -55,8 +47,7 @@ class RateLimits:
         """Count one less."""
         which = rate_limits.c.id == key
         less = update(rate_limits).where(which).values(until=rate_limits.c.until - interval)
-        with self._database.writing(lasting=False) as connection:
-            connection.execute(less)
+        self._database.change(less, lasting=False)
 
     def block(self, key: str, seconds: float) -> None:
         """Let nothing pass under a key for so long."""
@@ -70,11 +61,10 @@ class RateLimits:
     def is_blocked(self, key: str) -> bool:
         """Return whether nothing passes under a key now."""
         now = rate_limits.c.until > self._database.time
-        with self._database.reading() as connection:
-            found = connection.execute(select(rate_limits.c.id).where(rate_limits.c.id == key, now))
-            return found.first() is not None
+        query = select(rate_limits.c.id).where(rate_limits.c.id == key, now)
+        return self._database.first(query) is not None
 
     def purge(self) -> None:
         """Delete what does not count any more."""
-        with self._database.writing(lasting=False) as connection:
-            connection.execute(delete(rate_limits).where(rate_limits.c.until < self._database.time))
+        past = rate_limits.c.until < self._database.time
+        self._database.change(delete(rate_limits).where(past), lasting=False)

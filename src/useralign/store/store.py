@@ -27,7 +27,7 @@ class Store(Database):
         self.pool_jobs = PoolJobs(self)
         self.media = Pictures(self)
         self.persons = Persons(self)
-        self.personal = PersonalData(self, self.persons)
+        self.personal = PersonalData(self)
         self.keys = ApiKeys(self)
         self.rate_limits = RateLimits(self)
         self.rebuilt = Rebuilt()  # sessions that this process has in its memory

@@ -209,9 +209,8 @@ def streaming(store: Store, slug: str) -> Iterator[StudyRecords]:
 
 def list_slugs(store: Store) -> list[str]:
     """List the studies, the newest first."""
-    with store.reading() as connection:
-        query = select(studies.c.id).order_by(studies.c.created.desc())
-        return list(connection.execute(query).scalars())
+    query = select(studies.c.id).order_by(studies.c.created.desc())
+    return [row.id for row in store.rows(query)]
 
 
 class StudyRecords:
@@ -343,10 +342,7 @@ class StudyRecords:
     def enter_stage(self, participant_id: str, stage: str, now: float, **values: Any) -> None:
         """Write that a participant has come to a stage, and other columns with it.
 
-        Raises
-        ------
-        ConflictError
-            If their part has ended.
+        A ConflictError if their part has ended.
         """
         self._go_on(participant_id, stage=stage, seen=now, **values)
         self._enter_stage(participant_id, stage, now)

@@ -218,7 +218,7 @@ class ParticipantFlow:
             answers = records.page_answers(who.id) if study.design.page(name) else []
         screen = None
         if name == COMPARISONS and who.session_id is not None and who.outcome is None:
-            screen = self._sessions.screen(who.session_id, who.id)
+            screen = self._sessions.open(who.session_id, who.id).screen
             if screen.finished:  # the stage moved on between the two reads
                 return self.look(slug, token)
         return self._view(study, who, screen=screen, matchups=matchups, answers=answers)
@@ -337,9 +337,7 @@ class ParticipantFlow:
             raise ConflictError(ENDED)
         current = split_stage(who.stage)[1]
         if name == COMPARISONS and who.session_id is not None and current == number:
-            self._sessions.answer(
-                who.session_id,
-                who.id,
+            self._sessions.open(who.session_id, who.id).answer(
                 step,
                 UserResponse("choice", position=position),
                 milliseconds=milliseconds,

@@ -142,7 +142,7 @@ def delete(request: Request, who: CurrentVisitor, session_id: str) -> Response:
 def download(request: Request, who: CurrentVisitor, session_id: str) -> Response:
     """Return the answer as a file, whole."""
     request.app.state.limits.views.take(who.owner)
-    session: Session = request.app.state.live.session(session_id, who.owner)
+    session: Session = request.app.state.live.open(session_id, who.owner).session
     text = f"{session.pool.question}\n\n{session.best.text}\n"
     name = re.sub(r"[^a-z0-9]+", "-", session.pool.question.lower())[:40].strip("-") or "answer"
     return PlainTextResponse(text.encode("utf-8", "replace"), headers=as_file(f"{name}.txt"))

@@ -202,7 +202,7 @@ class Assistant:
             return ""
         live = self._state.live
         sessions = [one for one in live.all(owner, SESSIONS) if one.answered]
-        taste = leanings([live.session(one.id, owner) for one in sessions])
+        taste = leanings([live.open(one.id, owner).session for one in sessions])
         return f"Known of the person, who allows it: {taste}." if taste else ""
 
     def _open(self, session_id: str) -> StoredSession:

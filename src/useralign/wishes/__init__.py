@@ -6,7 +6,7 @@
 """
 
 from useralign.wishes.chips import Chip, chips
-from useralign.wishes.direction import direction_of, towards
+from useralign.wishes.direction import direction_of
 from useralign.wishes.judge import Judgement, Wish, judge
 from useralign.wishes.phrases import Phrases, read, read_with_model
 
@@ -20,5 +20,4 @@ __all__ = [
     "judge",
     "read",
     "read_with_model",
-    "towards",
 ]

@@ -47,13 +47,7 @@ def chips(pool: Pool, most: int = 12) -> list[Chip]:
     They are made of what recurs in the texts: diets and things to leave out, qualities such as
     "spicy", words that several candidates share; and of the interests that candidates were written
     for. One is proposed only if it concerns at least two candidates, or is an interest, and leaves
-    at least two as they are.
-
-    Parameters
-    ----------
-    pool : Pool
-    most : int
-        How many at most.
+    at least two as they are. There are at most `most`.
 
     Examples
     --------
@@ -122,9 +116,9 @@ def _shared(question: str, sample: Sequence[Candidate]) -> Iterator[Chip]:
     for candidate in sample:
         line = words.tokens(candidate.text).words
         counts.update({min(words.forms(word), key=len) for word in line})
-    asked = {form for word in words.tokens(question).words for form in words.forms(word)}
-    known = words.knowledge()
-    usual = {*known.kinds, *known.qualities, *known.common, *asked}
+    own = {form for word in words.tokens(question).words for form in words.forms(word)}
+    facts = words.knowledge()
+    usual = {*facts.kinds, *facts.qualities, *facts.common, *own}
     for word, number in counts.most_common():
         fits = number <= len(sample) // 2 and 3 < len(word) <= _LONG
         if fits and words.forms(word).isdisjoint(usual):

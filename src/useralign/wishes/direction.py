@@ -34,24 +34,10 @@ def direction_of(
 ) -> NDArray[np.float64]:
     """Return the direction in which a remark points, shape (d,), for `Session.remark`.
 
-    Parameters
-    ----------
-    text : str
-        What the person said.
-    pool : Pool
-        Its candidates must have texts.
-    embedder : str or Embedder, optional
-        For the remark and the candidates' texts. When not given: MiniLM if its weights are here,
-        else the pool's own if that embeds texts, else the default.
-    generator : Generator, optional
-        A language model that reads the remark; without one, a rule for English does.
-
-    Raises
-    ------
-    ModelAnswerError
-        If the model gave nothing usable.
-    AnswerError
-        If there is nothing in it to go by, or nothing that tells the candidates apart.
+    A generator reads the remark; without one, a rule for English does. The embedder is for the
+    remark and the candidates' texts; when not given, MiniLM if its weights are here, else the
+    pool's own if that embeds texts, else the default. Raises `AnswerError` if there is nothing in
+    the remark to go by or nothing that tells the candidates apart, and `ModelAnswerError`.
     """
     from useralign.models import wait_for  # noqa: PLC0415 - loaded when a text is embedded
 
@@ -61,16 +47,6 @@ def direction_of(
         phrases = read(text)
     else:
         phrases = wait_for(read_with_model(generator, pool.question, text), generator)
-    return towards(phrases, pool, embedder=embedder)
-
-
-def towards(
-    phrases: Phrases, pool: Pool, *, embedder: str | Embedder | None = None
-) -> NDArray[np.float64]:
-    """Return the direction of these phrases in a pool's raw features, shape (d,).
-
-    Raises `AnswerError` if there are none, or the candidates do not differ in them.
-    """
     if not any(phrases):
         raise AnswerError(
             "the remark says nothing to go by; say what there should be more or less of, for "

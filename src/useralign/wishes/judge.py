@@ -86,21 +86,9 @@ def judge(
 ) -> Judgement:
     """Return what a wish says of every candidate.
 
-    Parameters
-    ----------
-    text : str
-        What the person said.
-    pool : Pool
-        Its candidates must have texts.
-    model : Generator, optional
-        Judges the first 60 candidates in one call, which is cached; if it fails, words alone do.
-    patience : float, optional
-        Seconds to wait for the model.
-
-    Raises
-    ------
-    AnswerError
-        If there is nothing in the wish to go by, or the candidates have no texts.
+    A model judges the first 60 in one call, which is cached; if it fails, or has not replied after
+    `patience` seconds, words alone do. Raises `AnswerError` if there is nothing in the wish to go
+    by, or the candidates have no texts.
     """
     phrases = phrases_of(text, pool)
     if not any(phrases):
@@ -144,8 +132,8 @@ def unwanted(phrases: Phrases) -> list[str]:
     for phrase in phrases.more:
         names += words.meaning(phrase).without
     for phrase in phrases.none:
-        known = words.meaning(phrase)
-        names.append(known.name if known.sort != "word" else phrase)
+        meaning = words.meaning(phrase)
+        names.append(meaning.name if meaning.sort != "word" else phrase)
     return list(dict.fromkeys(names))
 
 

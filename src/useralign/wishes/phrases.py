@@ -22,36 +22,6 @@ Result = TypeVar("Result")
 LONGEST = 1000  # characters that are looked at
 _MOST = 8  # phrases of each sort that a model may give
 
-_NONE = {
-    "no", "not", "without", "never", "avoid", "avoiding", "skip", "hate", "dislike", "nothing",
-    "neither", "nor", "don't", "dont", "doesn't", "isn't", "aren't", "can't", "cannot", "won't",
-    "wouldn't", "except", "allergic", "allergy", "allergies", "intolerant", "zero", "exclude",
-    "mustn't", "shouldn't", "hold", "minus",
-    # Of other languages only that something is not wanted is understood: else the opposite was.
-    "kein", "keine", "keinen", "ohne", "nicht", "sans", "pas", "sin", "senza", "sem", "geen",
-    "zonder",
-}  # fmt: skip
-_LESS = {"less", "fewer", "too", "reduce", "cut"}
-_SOFT = {"too", "so", "very", "overly", "much", "that", "really", "many", "as"}  # "not so hot"
-_LACK = {"enough", "little", "few", "less"}  # after a word of the other list: too little is more
-_INDIFFERENT = {
-    "mind", "matter", "matters", "problem", "problems", "care", "preference", "preferences",
-    "necessarily", "fussy", "picky", "idea", "opinion", "rush", "hurry",
-}  # fmt: skip
-_ALLOWED = {"ok", "okay", "fine", "allowed", "alright"}  # what may be there need not be
-_FILLING = {
-    "a", "an", "the", "i", "i'd", "i'm", "im", "i've", "me", "my", "we", "you", "it", "its", "it's",
-    "that", "that's", "this", "these", "those", "they", "is", "are", "am", "was", "be", "been",
-    "do", "does", "would", "could", "should", "can", "will", "to", "for", "of", "so", "such",
-    "very", "really", "quite", "rather", "much", "many", "bit", "lot", "lots", "little", "please",
-    "thanks", "some", "something", "anything", "everything", "one", "ones", "make", "made", "give",
-    "get", "have", "has", "want", "wants", "like", "likes", "love", "prefer", "need", "more",
-    "extra", "with", "just", "only", "maybe", "all", "enough", "few", "as", "in", "on", "there",
-    "at", "any", "eat", "eating", "drink", "stuff", "thing", "things", "overly", "first", "than",
-    "contain", "contains", "containing", "kind", "kinds", "dish", "dishes", "meal", "meals", "and",
-    "recipe", "recipes", "ingredients", "food", "foods", "answer", "answers", "diet", "person",
-    "today", "tonight", "but", "or", "show", "take", "also", "feel", "feeling", "looking",
-}  # fmt: skip
 _SYSTEM = (
     "A person compares answers to a question, and made a remark about what they want. Say in "
     "phrases of one to four words what the answers should have more of, and what less of, as "
@@ -90,6 +60,8 @@ def read(text: str) -> Phrases:
     wants more. After "and" or "or" a clause without such a word goes on as the one before. A
     diet ("vegetarian", "nut-free") is wanted, and says itself what it leaves out.
     """
+    cues = words.knowledge().cues
+    negations = cues.none | cues.less
     result: dict[str, list[str]] = {"more": [], "less": [], "none": []}
     sort = "more"
     text = _TIME.sub(" quick ", text[:LONGEST].replace("\u2019", "'"))
@@ -97,12 +69,11 @@ def read(text: str) -> Phrases:
     for joint, clause in zip(parts[::2], parts[1::2], strict=True):
         said = [word.lower() for word in _WORD.findall(clause)]
         link = joint.strip().lower()
-        marked = any(word in _NONE | _LESS for word in said)
+        marked = not negations.isdisjoint(said)
         if marked or link not in _JOINTS or "more" in said:
             sort = _AGAINST.get(link, "none" if " " in link else _sort(said))
-        phrase = " ".join(word for word in said if word not in _NONE | _LESS | _FILLING)
-        says_nothing = (_INDIFFERENT if marked else _ALLOWED).intersection(said)
-        if phrase and not says_nothing:
+        phrase = " ".join(word for word in said if word not in negations | cues.filling)
+        if phrase and (cues.indifferent if marked else cues.allowed).isdisjoint(said):
             _add(result, sort, phrase)
     return Phrases(*(tuple(dict.fromkeys(result[key])) for key in Phrases._fields))
 
@@ -120,13 +91,14 @@ def _add(result: dict[str, list[str]], sort: str, phrase: str) -> None:
 
 def _sort(said: Sequence[str]) -> str:
     """Return whether a clause that does not go on as another wants more, less or none."""
-    first = next((k for k, word in enumerate(said) if word in _NONE | _LESS), None)
+    cues = words.knowledge().cues
+    first = next((k for k, word in enumerate(said) if word in cues.none | cues.less), None)
     if first is None:
         return "more"
     after = said[first + 1 :]
-    if "enough" in after or (after[:1] and after[0] in _LACK and said[first] != "less"):
+    if "enough" in after or (after[:1] and after[0] in cues.lack and said[first] != "less"):
         return "more"
-    soft = said[first] in _LESS or (after[:1] and after[0] in _SOFT) or "too" in after
+    soft = said[first] in cues.less or (after[:1] and after[0] in cues.soft) or "too" in after
     return "less" if soft else "none"
 
 

@@ -53,6 +53,7 @@ class Meaning(NamedTuple):
     name: str
     sort: str  # "kind", "diet", "quality", or "word": one that is not known
     without: tuple[str, ...] = ()  # of a diet: the kinds that it leaves out
+    fitting: tuple[str, ...] = ()  # of a diet: what says that something fits it
 
 
 @lru_cache(maxsize=4096)
@@ -63,10 +64,10 @@ def tokens(text: str) -> Tokens:
     """
     apart = unicodedata.normalize("NFKD", text[:LONGEST].replace("\u2019", "'"))
     plain = "".join(c for c in apart if not unicodedata.combining(c)).lower()
-    found = list(_WORD.finditer(plain))
-    ends = [match.start() for match in found[1:]] + [len(plain)] * bool(found)
-    gaps = tuple(plain[match.end() : end] for match, end in zip(found, ends, strict=True))
-    return Tokens(tuple(match.group() for match in found), gaps)
+    matches = list(_WORD.finditer(plain))
+    ends = [match.start() for match in matches[1:]] + [len(plain)] * bool(matches)
+    gaps = tuple(plain[match.end() : end] for match, end in zip(matches, ends, strict=True))
+    return Tokens(tuple(match.group() for match in matches), gaps)
 
 
 @lru_cache(maxsize=65536)
@@ -106,9 +107,9 @@ def meanings(phrase: str) -> tuple[Meaning, ...]:
     words, result, start = tokens(phrase).words, list[Meaning](), 0
     while start < len(words):
         for end in range(min(len(words), start + 3), start, -1):
-            known = knowledge().names.get(_key(words[start:end]))
-            if known is not None or end == start + 1:
-                result.append(known or Meaning(words[start], "word"))
+            name = knowledge().names.get(_key(words[start:end]))
+            if name is not None or end == start + 1:
+                result.append(name or Meaning(words[start], "word"))
                 start = end
                 break
     return tuple(result)
@@ -123,18 +124,30 @@ def mentions(text: str, phrase: str) -> Mentions:
     return Mentions(all(p.present for p in parts), any(p.absent for p in parts))
 
 
+class Cues(NamedTuple):
+    """Words by which a person says what they want; `words.toml` explains them."""
+
+    none: frozenset[str]
+    less: frozenset[str]
+    soft: frozenset[str]
+    lack: frozenset[str]
+    indifferent: frozenset[str]
+    allowed: frozenset[str]
+    filling: frozenset[str]
+
+
 class Knowledge(NamedTuple):
     """What `words.toml` says."""
 
     kinds: dict[str, list[str]]  # what belongs to each
     diets: dict[str, Meaning]
-    fitting: dict[str, tuple[str, ...]]
     qualities: dict[str, list[str]]
     opposites: dict[str, str]  # of which there is less where there is more of a quality
     before: dict[str, list[tuple[str, ...]]]  # what makes a word harmless
     after: dict[str, list[tuple[str, ...]]]
     names: dict[str, Meaning]
     common: frozenset[str]  # words that say too little to be a wish by themselves
+    cues: Cues
     fitting_words: frozenset[str]
 
 
@@ -143,7 +156,7 @@ def knowledge() -> Knowledge:
     """Return what `words.toml` says."""
     data = tomllib.loads(FILE.read_text(encoding="utf-8"))
     diets = {
-        name: Meaning(name, "diet", tuple(entry["without"]))
+        name: Meaning(name, "diet", tuple(entry["without"]), tuple(entry["fitting"]))
         for name, entry in data["diets"].items()
     }
     names = {_key(tokens(name).words): Meaning(name, "kind") for name in data["kinds"]}
@@ -155,18 +168,15 @@ def knowledge() -> Knowledge:
     return Knowledge(
         data["kinds"],
         diets,
-        {name: tuple(entry["fitting"]) for name, entry in data["diets"].items()},
         data["qualities"],
         data["opposites"],
         _contexts(data["harmless_before"]),
         _contexts(data["harmless_after"]),
         names,
         frozenset(data["common"]["words"].split()),
+        Cues(**{name: frozenset(line.split()) for name, line in data["cues"].items()}),
         frozenset(
-            word
-            for entry in data["diets"].values()
-            for item in entry["fitting"]
-            for word in tokens(item).words
+            word for diet in diets.values() for item in diet.fitting for word in tokens(item).words
         ),
     )
 
@@ -197,14 +207,14 @@ def _expressions(name: str) -> dict[str, list[tuple[str, ...]]]:
 
 def _members(name: str, seen: set[str]) -> Iterator[str]:
     """Yield a name and all that belongs to it, however far down."""
-    known = knowledge()
+    facts = knowledge()
     if name in seen:
         return
     seen.add(name)
     yield name
-    if name in known.diets:
-        yield from known.fitting[name]
-    for item in known.kinds.get(name, known.qualities.get(name, []) if len(seen) == 1 else []):
+    if name in facts.diets:
+        yield from facts.diets[name].fitting
+    for item in facts.kinds.get(name, facts.qualities.get(name, []) if len(seen) == 1 else []):
         yield from _members(item, seen)
 
 
@@ -253,13 +263,13 @@ def _is_harmless(line: Tokens, start: int, expression: tuple[str, ...], name: st
     end = start + len(expression)
     if end < len(line.words) and line.words[end] in _ALIKE and line.gaps[end - 1] in (" ", "-"):
         return True
-    known = knowledge()
+    facts = knowledge()
     before, after = line.words[max(start - 2, 0) : start], line.words[end : end + 3]
     if before[-1:] == ("than",) or before in (("than", "a"), ("than", "an")):
         return True  # it is compared with something else
     return (
-        any(_same_words(before[-len(c) :], c) for c in _beside(known.before, line.words[start]))
-        or any(_same_words(after[: len(c)], c) for c in _beside(known.after, line.words[end - 1]))
+        any(_same_words(before[-len(c) :], c) for c in _beside(facts.before, line.words[start]))
+        or any(_same_words(after[: len(c)], c) for c in _beside(facts.after, line.words[end - 1]))
         or _fits_a_diet(line, start, expression, name)
     )
 
@@ -274,18 +284,18 @@ def _same_words(some: tuple[str, ...], others: tuple[str, ...]) -> bool:
 
 def _fits_a_diet(line: Tokens, start: int, expression: tuple[str, ...], name: str) -> bool:
     """Whether the one or two words before say that it is made without this: vegan, plant-based."""
-    known, item = knowledge(), " ".join(expression)
-    if known.fitting_words.isdisjoint(line.words[max(start - 4, 0) : start]):
+    facts, item = knowledge(), " ".join(expression)
+    if facts.fitting_words.isdisjoint(line.words[max(start - 4, 0) : start]):
         return False
     return any(
         _stands(line, start - len(words) - gap, words)
-        for diet, entry in known.diets.items()
+        for diet in facts.diets.values()
         if any(
             item in _names_below(kind)
             and (name in _names_below(kind) or kind in _names_below(name))
-            for kind in entry.without
+            for kind in diet.without
         )
-        for words in (tokens(text).words for text in known.fitting[diet])
+        for words in (tokens(text).words for text in diet.fitting)
         for gap in (0, 1)
         if start - len(words) - gap >= 0
     )

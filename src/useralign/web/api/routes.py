@@ -191,7 +191,7 @@ def begin_a_session(
     except (TypeError, ValueError, OverflowError) as error:  # an option of a wrong kind
         raise OptionError(f"the options do not fit the method: {error}") from error
     response.headers["Location"] = f"/api/sessions/{screen.session_id}"
-    return session_out(screen, state.live.session(screen.session_id, caller))
+    return session_out(screen, state.live.open(screen.session_id, caller).session)
 
 
 @router.get("/sessions/{session_id}", tags=["sessions"])
