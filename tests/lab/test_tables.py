@@ -261,7 +261,7 @@ def test_costs_by_likeness() -> None:
 def test_a_variant_has_the_papers_numbers_of_its_domain() -> None:
     built = tables.trade_off(results("food64d-near-xy"), "food64d-near-xy")
     assert built.rows[8][2] == Mean(98.67, 0.94)
-    assert paper.load().row("food64d-large", "random") is None
+    assert paper.row("food64d-large", "random") is None
 
 
 def test_human_study_is_marked_as_simulated() -> None:

@@ -20,9 +20,10 @@ from useralign.files import write_atomically
 from useralign.lab.cell import with_dimension
 from useralign.lab.journal import select
 from useralign.lab.metrics import Cells, at_budget, at_threshold
-from useralign.lab.paper import BUDGETS, DATA, EPSILONS, Mean
+from useralign.lab.paper import BUDGETS, EPSILONS, Mean
 from useralign.lab.tables import NAMES
 from useralign.lab.versionspace import SETS
+from useralign.lab.wording import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -69,7 +70,7 @@ _MEASURES = {
 @functools.cache
 def _style() -> Any:
     """Read matplotlib's settings for this package's figures."""
-    return tomllib.loads((DATA.parent / "figures.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((DATA / "figures.toml").read_text(encoding="utf-8"))
 
 
 def styled(draw: Callable[P, R]) -> Callable[P, R]:

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from useralign.extras import import_extra
 from useralign.files import write_atomically, write_json
 from useralign.lab.claims import SORTS
+from useralign.lab.wording import DATA
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from useralign.lab.claims import Verdict
     from useralign.lab.tables import Table
 
-DATA = Path(__file__).parent / "data"
 LONGEST = 20  # rows of a table beside a figure that is shown unfolded
 
 
