@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from useralign.checks import whole
 from useralign.errors import ModelAnswerError, ModelUnavailableError, OptionError
 from useralign.models import TextRequest, Usage
-from useralign.users.base import User
+from useralign.users.base import User, text_of
 from useralign.users.simulated import RankedPersona
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ SCHEMA = {
 }
 REPLY_TOKENS = 8  # of {"better": "A"}
 _MOST_OBJECTS = 20  # JSON objects of a reply that are looked at
+_text = partial(text_of, purpose="for the judge to read")
 
 
 async def judge_pair(
@@ -119,17 +121,10 @@ async def _verdict(
 class JudgePersona(User):
     """A persona as a language model played them: it has judged each pair beforehand.
 
-    When the verdicts on both orders of a pair agree, that is the answer; when they do not, the pair
-    is a tie: `prefers` is 0.5, and `choose` settles it with a generator that depends on the seed
-    and the pair alone, so asking again gives the same answer.
-
-    Parameters
-    ----------
-    verdicts : mapping of (str, str) to (str, str)
-        For two texts, in alphabetical order: which place was better with the first shown as A,
-        and with the second shown as A.
-    seed : int
-        For settling ties.
+    For two texts, in alphabetical order, the verdicts are which place was better with the first
+    shown as A, and with the second shown as A. When they agree, that is the answer; when they do
+    not, the pair is a tie: `prefers` is 0.5, and `choose` settles it with a generator that depends
+    on the seed and the pair alone, so asking again gives the same answer.
     """
 
     def __init__(
@@ -166,10 +161,7 @@ class JudgePersona(User):
     def enlist(cls, question: Question, pool: Pool, name: str, *, taste: int, seed: int) -> Self:  # noqa: ARG003
         """Build the persona from what a model has judged; ties are settled by `seed`.
 
-        Raises
-        ------
-        OptionError
-            If nothing was judged: `useralign reproduce --users judge` does it.
+        Raises OptionError if nothing was judged: `useralign reproduce --users judge` does it.
         """
         persona = question.persona(name.removeprefix("judged-"))
         if not persona.verdicts:
@@ -230,12 +222,3 @@ def _quoted(text: str) -> str:
     while '"""' in inner:
         inner = inner.replace('"""', "'''")
     return f'"""\n{inner}\n"""'
-
-
-def _text(candidate: Candidate) -> str:
-    if not candidate.text.strip():
-        raise OptionError(
-            f"candidate {candidate.label} has no text for the judge to read; pictures need one "
-            "that says what they show"
-        )
-    return candidate.text
