@@ -19,7 +19,7 @@ from useralign.lab.metrics import Cells, at_budget, at_threshold, clustered, fav
 from useralign.lab.paper import CAP, MATCHED, Mean
 from useralign.lab.tables import EARLY, MIDDLE, NAMES
 from useralign.lab.theory import COUNT
-from useralign.lab.wording import words
+from useralign.lab.wording import load_words, words
 from useralign.methods.base import DELTA
 
 if TYPE_CHECKING:
@@ -31,11 +31,7 @@ if TYPE_CHECKING:
 
     Leads = Mapping[tuple[int, str], Mean]  # by number of questions and rival
 
-SORTS = {
-    "open": "able to fail",
-    "implied": "implied by others",
-    "definition": "true by definition",
-}
+SORTS: dict[str, str] = load_words()["sorts"]
 RIVALS = ("useralign_loss", "iidbest", "random")
 FACTOR = 2.0  # by which a cost may differ from the paper's
 _WHOLE = 0.005  # costs are printed to two decimals

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from useralign.domains import Domain
     from useralign.lab.claims import Verdict
+    from useralign.lab.dispatch import Dispatcher
     from useralign.lab.journal import Results
     from useralign.lab.plan import Plan
     from useralign.lab.tables import Table
@@ -52,10 +53,11 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int, float | None], None]
 
 _STRIP = {"useralign_loss": (0, 1, 25, 50, 100), "useralign": (0, 1, 2, 3, 4)}
-_MAIN_METHODS: list[dict[str, Any]] = [
+_METHODS: list[dict[str, Any]] = [  # on domains that do not come with the package
     {"name": "useralign", "modes": ["epsilon"], "options": {"reask": True}},
     {"name": "useralign_loss", "modes": ["epsilon"]},
     *({"name": name, "modes": ["budget"]} for name in ("iidbest", "random", "oracle")),
+    {"name": "tournament", "modes": ["epsilon"]},
 ]
 SLIPS = 0.05  # the share of answers that are turned round, where people slip
 _SEED = 4  # of the pool and the user that Figure 2 shows
@@ -79,9 +81,7 @@ class Reproduction:
     """A reproduction in the making: it runs plans and collects what is made of them."""
 
     out: Path
-    engine: str = "local"  # one of "local", "dask"
-    scheduler: str | None = None
-    jobs: int | None = None
+    engine: Dispatcher | str = "local"
     seeds: int = 5
     # called with a label, the number done, the total and the seconds left, if known
     progress: Progress | None = None
@@ -103,8 +103,6 @@ class Reproduction:
             plan,
             self.out / "runs" / f"{plan.name}-{self.seeds}",
             engine=self.engine,
-            jobs=self.jobs,
-            scheduler=self.scheduler,
             progress=lambda done, total, left: self.advance(plan.name, done, total, left),
         )
         for domain, embedder in results.embedders.items():
@@ -113,6 +111,19 @@ class Reproduction:
             f"{name} ({', '.join(names)})" for name, names in self._embedders.items()
         )
         return results
+
+    def run_folder(self, title: str, domain: Domain, folder: Path, **changes: Any) -> Results:
+        """Run the main plan on a domain that is a folder of pools."""
+        plan = read_plan("main").replace(
+            name=domain.name,
+            title=title,
+            domains=[{"name": domain.name}],
+            methods=_METHODS,
+            embedder=domain.questions[0].pool().embedder,
+            data=str(folder),
+            **changes,
+        )
+        return self.run_plan(plan)
 
     def advance(self, label: str, done: int, total: int, left: float | None = None) -> None:
         """Report progress."""
@@ -170,9 +181,9 @@ def reproduce(
         raise OptionError(f"cannot reproduce {what!r}; expected one of {', '.join(TARGETS)}")
     seeds = whole("seeds", seeds, least=1)
     # What cannot be used is refused before anything is made.
-    dispatcher_for(engine, jobs, scheduler)
+    dispatcher = dispatcher_for(engine, jobs, scheduler)
     require_extra(["jinja2"], "writing the report", "plots")
-    work = Reproduction(Path(out), engine, scheduler, jobs, seeds, progress)
+    work = Reproduction(Path(out), dispatcher, seeds, progress)
     work.report.facts["useralign"] = useralign.__version__
     work.report.facts["seeds"] = str(seeds)
     work.report.facts["standard errors"] = words("errors")
@@ -281,8 +292,8 @@ def figure4(work: Reproduction) -> None:
     for domain in _present(results):
         ours = select(results.cells, domain=domain)
         work.claim(claims.better_at_equal_cost(domain, ours, sort="implied"))
-        likeness = _distance(results, domain, 10), _distance(results, domain)
-        work.claim(claims.costs_like_the_papers(domain, ours, domain, _because(likeness)))
+        because = _because(_distances(results, domain))
+        work.claim(claims.costs_like_the_papers(domain, ours, domain, because))
 
 
 def near_duplicates(work: Reproduction) -> None:
@@ -291,11 +302,7 @@ def near_duplicates(work: Reproduction) -> None:
     results = work.run("near")
     work.figure(figures.domains_figure(results.cells, _present(results)), "figure4-near")
     runs = [work.run("main"), work.run("distances"), results]
-    likeness = {
-        domain: (_distance(run, domain, 10), _distance(run, domain))
-        for run in runs
-        for domain in _present(run)
-    }
+    likeness = {domain: _distances(run, domain) for run in runs for domain in _present(run)}
     cells = [cell for run in runs for cell in run.cells]
     work.table(tables.likeness(cells, likeness))
     work.table(tables.beside(results.cells, _present(results), name="beside-near"))
@@ -310,22 +317,15 @@ def near_duplicates(work: Reproduction) -> None:
 def judged(work: Reproduction, judges: Judges) -> None:
     """Run the paper's main experiment: a language model plays the users."""
     domain, model = judge_domain(work, judges)
-    plan = read_plan("main").replace(
-        name=domain.name,
-        title=f"Users played by {model}",
-        domains=[{"name": domain.name}],
-        users=[{"kind": "judge", "count": min(len(q.personas) for q in domain.questions)}],
-        methods=[*_MAIN_METHODS, {"name": "tournament", "modes": ["epsilon"]}],
-        embedder=domain.questions[0].pool().embedder,
-        data=str(work.out / "judged" / domain.name),
-    )
-    cells = work.run_plan(plan).cells
+    folder = work.out / "judged" / domain.name
+    users = [{"kind": "judge", "count": min(len(q.personas) for q in domain.questions)}]
+    cells = work.run_folder(f"Users played by {model}", domain, folder, users=users).cells
     work.section("judged", model=model, count=len(domain.questions), domain=domain.name)
     work.figure(figures.domains_figure(cells, [domain.name], kind="judge"), "judged")
     work.table(tables.trade_off(cells, domain.name, kind="judge"))
     work.table(tables.beside(cells, [domain.name], kind="judge"))
     seen = domain.kind == "image" and generator_for(judges.model).sees
-    work.table(judging.table(work.out / "judged" / domain.name, model, seen))
+    work.table(judging.table(folder, model, seen))
     for claim in (claims.above_iidbest, claims.better_early):
         work.claim(replace(verdict, sort="open") for verdict in claim(domain.name, cells))
     work.claim(claims.costs_like_the_papers(domain.name, cells, domain.name))
@@ -381,7 +381,7 @@ def all_tables(work: Reproduction) -> None:
     """Fill the two large tables of the appendix."""
     results = work.run("main")
     distances = ", ".join(
-        f"{_distance(results, domain):.2f} on {domain} ({results.embedders[domain]})"
+        f"{_distances(results, domain)[1]:.2f} on {domain} ({results.embedders[domain]})"
         for domain in _present(results)
     )
     count = len({(c["domain"], c["question"]) for c in results.cells})
@@ -428,17 +428,8 @@ def dsp_file(work: Reproduction, path: Path) -> None:
     work.advance("DSP pools", 1, 1)
     domain = domains.add(folder)
     pools = [question.pool() for question in domain.questions]
-    plan = read_plan("main").replace(
-        name=domain.name,
-        title="The public DSP file",
-        domains=[{"name": domain.name}],
-        users=[{"kind": "persona", "count": 5}, {"kind": "persona", "count": 5, "slips": SLIPS}],
-        methods=[*_MAIN_METHODS, {"name": "tournament", "modes": ["epsilon"]}],
-        embedder=pools[0].embedder,
-        budget=50,
-        data=str(folder),
-    )
-    results = work.run_plan(plan)
+    users = [{"kind": "persona", "count": 5}, {"kind": "persona", "count": 5, "slips": SLIPS}]
+    results = work.run_folder("The public DSP file", domain, folder, users=users, budget=50)
     cells = results.cells
     work.section(
         "dsp",
@@ -531,17 +522,17 @@ def _present(results: Results) -> list[str]:
     return [name for domain in paper.DOMAINS for name in present if near.base_of(name) == domain]
 
 
-def _distance(results: Results, domain: str, first: int | None = None) -> float:
-    """Return the mean distance between two answers to one question, or two of the first few."""
+def _distances(results: Results, domain: str) -> tuple[float, float]:
+    """Return the mean distance between two unbiased answers to one question, and between any."""
     questions = sorted({c["question"] for c in results.select(domain=domain)})
     pools = [pool_of(domain, "mixed", q, results.embedders[domain]) for q in questions]
-    return float(np.mean([_mean_distance(pool.features[:first]) for pool in pools]))
+    half = np.mean([_mean_distance(pool.features[:10]) for pool in pools])
+    return float(half), float(np.mean([_mean_distance(pool.features) for pool in pools]))
 
 
 def _because(likeness: tuple[float, float]) -> str:
     """Return what was measured about distances, as the reason of a cost."""
-    half, whole = likeness
-    return words("because", "distances", half=half, whole=whole)
+    return words("because", "distances", half=likeness[0], whole=likeness[1])
 
 
 def _mean_distance(features: NDArray[np.float64]) -> float:

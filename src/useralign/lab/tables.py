@@ -33,15 +33,7 @@ if TYPE_CHECKING:
 
 Value = str | int | float | Mean | None
 NOTHING = "-"
-NAMES = {
-    "useralign": "UserAlign",
-    "useralign_loss": "UserAlign_loss",
-    "iidbest": "iidBest",
-    "oracle": "Oracle",
-    "random": "Random",
-    "tournament": "knock-out",
-    "useralign_once": "UserAlign, no repeats",
-}
+NAMES: dict[str, str] = load_words()["methods"]
 EARLY = (5, 10)  # questions after which a person may well have had enough
 _BESIDE = ("useralign", "useralign_once", "tournament", "iidbest", "random", "oracle")
 MIDDLE = (1.0, 0.5, 0.3)  # thresholds between "at once" and "to the end"
