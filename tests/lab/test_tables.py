@@ -221,10 +221,10 @@ def test_early_budgets() -> None:
 
 
 def test_costs_are_compared_with_the_papers() -> None:
-    found = list(claims.costs_like_the_papers("food64d", results(), "food64d", "Measured."))
+    found = list(claims.costs_like_the_papers("food64d", results(), "Measured."))
     assert [v.holds for v in found] == [False, True, True]  # 20 against 2.19, 11.39 and 15.49
     assert "9.13 times the paper's. Measured." in found[0].why
-    assert not list(claims.costs_like_the_papers("food2d", results("food2d"), "food2d"))
+    assert not list(claims.costs_like_the_papers("food2d", results("food2d")))
 
 
 def test_beside_the_win_rates() -> None:

@@ -168,13 +168,10 @@ def _smallest(leads: Leads) -> str:
     return f"{text}, {size} two standard errors ({2 * least.sem:.1f}, clustered by question)."
 
 
-def costs_like_the_papers(
-    domain: str, cells: Cells, where: str, because: str = ""
-) -> Iterator[Verdict]:
+def costs_like_the_papers(domain: str, cells: Cells, because: str = "") -> Iterator[Verdict]:
     """At epsilon 1, 0.5 and 0.3 UserAlign costs what it costs in the paper, to a factor of two.
 
-    `cells` are of that domain alone, which is called `where`; `because` says what was measured
-    about distances.
+    `cells` are of that domain alone; `because` says what was measured about distances.
     """
     for epsilon in MIDDLE:
         ended = at_threshold(cells, "useralign", epsilon)
@@ -185,7 +182,7 @@ def costs_like_the_papers(
         ratio = cost.mean / row.cost.mean
         yield _verdict(
             "like-the-papers",
-            where,
+            domain,
             1 / FACTOR <= ratio <= FACTOR,
             f"{_with_error(cost)}, win-rate {win.mean:.2f}",
             f"{_with_error(row.cost)}, win-rate {row.win.mean:.2f}",

@@ -121,9 +121,9 @@ def _features(domain: str) -> tuple[NDArray[np.float64], str]:
 
 
 def _mean(runs: list[StepSeconds]) -> StepSeconds:
-    steps = sum(run.steps for run in runs)
-    parts = (sum(run[part] * run.steps for run in runs) / steps for part in (1, 2, 3))
-    return StepSeconds(round(steps / len(runs)), *parts)
+    steps = [run.steps for run in runs]
+    parts = np.average([run[1:] for run in runs], axis=0, weights=steps)
+    return StepSeconds(round(sum(steps) / len(runs)), *parts.tolist())
 
 
 def _row(name: str, solver: str, mean: StepSeconds | paper.WallClock) -> tuple[Value, ...]:

@@ -293,7 +293,7 @@ def figure4(work: Reproduction) -> None:
         ours = select(results.cells, domain=domain)
         work.claim(claims.better_at_equal_cost(domain, ours, sort="implied"))
         because = _because(_distances(results, domain))
-        work.claim(claims.costs_like_the_papers(domain, ours, domain, because))
+        work.claim(claims.costs_like_the_papers(domain, ours, because))
 
 
 def near_duplicates(work: Reproduction) -> None:
@@ -310,7 +310,7 @@ def near_duplicates(work: Reproduction) -> None:
         work.table(tables.trade_off(results.cells, domain))
         ours = select(results.cells, domain=domain)
         because = _because(likeness[domain])
-        work.claim(claims.costs_like_the_papers(domain, ours, domain, because))
+        work.claim(claims.costs_like_the_papers(domain, ours, because))
         work.claim(claims.better_early(domain, ours))
 
 
@@ -328,7 +328,7 @@ def judged(work: Reproduction, judges: Judges) -> None:
     work.table(judging.table(folder, model, seen))
     for claim in (claims.above_iidbest, claims.better_early):
         work.claim(replace(verdict, sort="open") for verdict in claim(domain.name, cells))
-    work.claim(claims.costs_like_the_papers(domain.name, cells, domain.name))
+    work.claim(claims.costs_like_the_papers(domain.name, cells))
 
 
 def judge_domain(work: Reproduction, judges: Judges) -> tuple[Domain, str]:
