@@ -172,8 +172,8 @@ def trade_off(cells: Cells, domain: str, style: str = "mixed", *, kind: str = "p
 def _after(cells: Cells, method: str, t: int) -> tuple[Mean, Mean] | None:
     """Return the win-rate after t questions, and t as the cost; None where none were so long."""
     win = at_budget(cells, method, t)
-    asked = any(cell["stopped_at"] >= t for cell in select(cells, method=method))
-    return (win, Mean(float(t), 0.0)) if win is not None and asked else None
+    reached = any(cell["stopped_at"] >= t for cell in select(cells, method=method))
+    return (win, Mean(float(t), 0.0)) if win is not None and reached else None
 
 
 def beside(
