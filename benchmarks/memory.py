@@ -239,7 +239,7 @@ def recorded() -> None:
         people = People.read(crowd.write(Path(folder)))
     names = [f"p{n}" for n in range(PEOPLE)]
     records = {
-        "answers alone": People(people.items, people.answers, {}),
+        "answers alone": replace(people, ratings={}),
         "answers and ratings": people,
     }
     pool = people.pool()

@@ -39,7 +39,7 @@ def test_values(
     win: tuple[float, float],
     cost: tuple[float, float],
 ) -> None:
-    row = paper.load().row(domain, method, **at)  # type: ignore[arg-type]
+    row = paper.row(domain, method, **at)  # type: ignore[arg-type]
     assert row is not None
     assert row.win == win
     assert row.cost == cost
@@ -60,4 +60,4 @@ def test_the_other_tables() -> None:
     assert [row.total for row in numbers.wall_clock] == [0.1287, 0.8719]
     assert [row.pool_usd for row in numbers.costs] == [0.01, 1.71]
     assert len(numbers.human_study) == 24
-    assert numbers.row("food64d", "useralign", epsilon=0.7) is None
+    assert paper.row("food64d", "useralign", epsilon=0.7) is None

@@ -17,6 +17,7 @@ from useralign.cli.reproduce import reproduce as command
 from useralign.errors import OptionError
 from useralign.lab import costs, tables, versionspace
 from useralign.lab.cell import embedder_of
+from useralign.lab.dispatch import LocalProcesses
 from useralign.lab.journal import Results
 from useralign.lab.plan import parse_plan, read_plan
 from useralign.lab.reproduce import PARTS, TARGETS, Reproduction, reproduce
@@ -116,7 +117,7 @@ def test_a_run_of_a_plan_is_taken_up(tmp_path: Path) -> None:
     seen: list[tuple[str, int, int]] = []
     work = Reproduction(
         tmp_path / "out",
-        jobs=1,
+        LocalProcesses(1),
         seeds=1,
         progress=lambda label, n, of, _: seen.append((label, n, of)),
     )

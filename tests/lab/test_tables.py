@@ -221,10 +221,10 @@ def test_early_budgets() -> None:
 
 
 def test_costs_are_compared_with_the_papers() -> None:
-    found = list(claims.costs_like_the_papers("food64d", results(), "food64d", "Measured."))
+    found = list(claims.costs_like_the_papers("food64d", results(), "Measured."))
     assert [v.holds for v in found] == [False, True, True]  # 20 against 2.19, 11.39 and 15.49
     assert "9.13 times the paper's. Measured." in found[0].why
-    assert not list(claims.costs_like_the_papers("food2d", results("food2d"), "food2d"))
+    assert not list(claims.costs_like_the_papers("food2d", results("food2d")))
 
 
 def test_beside_the_win_rates() -> None:
@@ -261,7 +261,7 @@ def test_costs_by_likeness() -> None:
 def test_a_variant_has_the_papers_numbers_of_its_domain() -> None:
     built = tables.trade_off(results("food64d-near-xy"), "food64d-near-xy")
     assert built.rows[8][2] == Mean(98.67, 0.94)
-    assert paper.load().row("food64d-large", "random") is None
+    assert paper.row("food64d-large", "random") is None
 
 
 def test_human_study_is_marked_as_simulated() -> None:

@@ -10,14 +10,13 @@ A pool may also have its people's rankings, as `meta["rankings"]`.
 
 from __future__ import annotations
 
-import contextlib
-import json
 import tomllib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from useralign.domains.questions import Domain, Persona, Question
 from useralign.errors import FileFormatError
+from useralign.files import parse_object
 from useralign.pool import Pool
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def _question(
         ),
         kind="image" if pool[0].image else "text",
         whole=True,
-        ready=Pool.from_dict({**pool.to_dict(), "baseline": baseline.to_dict()}),
+        ready=pool.with_candidates(pool.candidates, baseline),
     )
 
 
@@ -107,11 +106,8 @@ def _people(path: Path) -> dict[str, dict[str, str]]:
 
 def read_verdicts(path: Path) -> list[dict[str, Any]]:
     """Return the lines of a file of verdicts; one that was cut short is left out."""
-    entries = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-        with contextlib.suppress(ValueError):
-            entries.append(json.loads(line))
-    return entries
+    lines = path.read_bytes().splitlines() if path.exists() else []
+    return [entry for line in lines if (entry := parse_object(line))]
 
 
 def _verdicts(path: Path) -> dict[tuple[str, str], Verdicts]:

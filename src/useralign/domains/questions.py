@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from useralign import pictures
 from useralign.errors import FileFormatError, OptionError
 from useralign.models import embedder_for
@@ -17,7 +19,6 @@ from useralign.pool import Candidate, Pool
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from useralign.models import Embedder
@@ -76,27 +77,29 @@ class Question:
         The embedder is the default one when not given, and not used where the domain has axes.
         """
         candidates = self.select(style)
-        meta = {"question_id": self.id, "style": style}
+        answers = [*candidates, self.baseline]
+        options: dict[str, Any] = {"meta": {"question_id": self.id, "style": style}}
         if self.axes:
-            return Pool(
-                self.text,
-                candidates,
-                [self._on_axes(candidate) for candidate in candidates],
-                self.baseline,
-                baseline_features=self._on_axes(self.baseline),
-                embedder="axes: " + ", ".join(self.axes),
-                meta=meta,
-            )
-        if self.kind == "image":
-            return self._pool_of_pictures(candidates, embedder, meta)
-        if self.paired:
-            model = embedder_for(embedder)
-            answers = [*candidates, self.baseline]
-            vectors = model.embed_texts([f"{self.text} {answer.text}" for answer in answers])
-            return self._pool_of_vectors(candidates, vectors, model, meta)
-        pool = Pool.from_texts(self.text, candidates, baseline=self.baseline, embedder=embedder)
-        pool.meta.update(meta)
-        return pool
+            vectors = np.array([[float(a.meta[axis]) for axis in self.axes] for a in answers])
+            options |= {"embedder": "axes: " + ", ".join(self.axes)}
+        elif self.kind == "image" or self.paired:
+            model = embedder_for(embedder, self.kind)
+            vectors = self._embed(answers, model)
+            options |= {"embedder": model.name, "normalise": "unit"}
+        else:
+            pool = Pool.from_texts(self.text, candidates, baseline=self.baseline, embedder=embedder)
+            pool.meta.update(options["meta"])
+            return pool
+        options |= {"baseline": self.baseline, "baseline_features": vectors[-1]}
+        return Pool(self.text, candidates, vectors[:-1], **options)
+
+    def _embed(self, answers: Sequence[Candidate], model: Embedder) -> NDArray[np.float64]:
+        """Return features, shape (n, d): of pictures those that are shipped, if they are."""
+        if self.kind == "text":
+            return model.embed_texts([f"{self.text} {answer.text}" for answer in answers])
+        images = [str(answer.image) for answer in answers]
+        vectors = pictures.features(images, model.identity)
+        return model.embed_images(images) if vectors is None else vectors
 
     def persona(self, name: str) -> Persona:
         """Return the persona of this name."""
@@ -105,39 +108,6 @@ class Question:
                 return persona
         options = ", ".join(persona.name for persona in self.personas)
         raise OptionError(f"{self.id} has no persona {name!r}; it has {options}")
-
-    def _pool_of_pictures(
-        self, candidates: Sequence[Candidate], embedder: str | Embedder | None, meta: dict[str, Any]
-    ) -> Pool:
-        """Build a pool with the features that are shipped, or else by embedding the pictures."""
-        model = embedder_for(embedder, kind="image")
-        images = [str(candidate.image) for candidate in (*candidates, self.baseline)]
-        vectors = pictures.features(images, model.identity)
-        if vectors is None:
-            vectors = model.embed_images(images)
-        return self._pool_of_vectors(candidates, vectors, model, meta)
-
-    def _pool_of_vectors(
-        self,
-        candidates: Sequence[Candidate],
-        vectors: NDArray[np.float64],
-        model: Embedder,
-        meta: dict[str, Any],
-    ) -> Pool:
-        """Build a pool of vectors, the last of which is the baseline's."""
-        return Pool(
-            self.text,
-            candidates,
-            vectors[:-1],
-            self.baseline,
-            normalise="unit",
-            embedder=model.name,
-            baseline_features=vectors[-1],
-            meta=meta,
-        )
-
-    def _on_axes(self, candidate: Candidate) -> list[float]:
-        return [float(candidate.meta[axis]) for axis in self.axes]
 
 
 @dataclass(frozen=True, slots=True)

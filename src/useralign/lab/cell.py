@@ -31,7 +31,6 @@ from useralign.users import Erring, LinearUser, simulate, user_kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from useralign.answers import Answer
     from useralign.domains import Domain
     from useralign.pool import Candidate
     from useralign.users import User
@@ -42,16 +41,10 @@ DIGITS = 9  # numbers are rounded to these, well below what counts as zero
 
 
 class Cell(ABC):
-    """What a runner computes: one interaction that can be pickled and held anywhere.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The attributes that stand in the result.
-    """
+    """What a runner computes: one interaction that can be pickled and held anywhere."""
 
     __slots__ = ()
-    names: ClassVar[tuple[str, ...]]
+    names: ClassVar[tuple[str, ...]]  # the attributes that stand in the result
 
     @property
     @abstractmethod
@@ -133,8 +126,8 @@ class PlanCell(Cell):
     @property
     def key(self) -> str:
         """The cell's name, which no other cell of a plan has."""
-        interaction = (self.domain, self.style, self.question, self.user)
-        return "/".join((*interaction, self.method, self.mode, str(self.seed)))
+        names = (self.domain, self.style, self.question, self.user, self.method, self.mode)
+        return "/".join((*names, str(self.seed)))
 
     @property
     def session_seed(self) -> int:
@@ -155,20 +148,11 @@ class PlanCell(Cell):
     def begin(self) -> tuple[Session, User]:
         """Return the session and the user as they are before any answer."""
         pool, user = self.pool(), user_of(self.named(), self.embedder)
-        options = dict[str, Any](self.options)
+        options = dict[str, Any](self.options, seed=self.session_seed, limit=self.cap)
         if self.method_name == "oracle":
             options["utilities"] = user.worth(pool)
-        fixed = self.mode == "budget"
-        session = Session(
-            pool,
-            self.method_name,
-            epsilon=None if fixed else 0.0,
-            budget=self.cap if fixed else None,
-            seed=self.session_seed,
-            limit=self.cap,
-            **options,
-        )
-        return session, user
+        epsilon, budget = (None, self.cap) if self.mode == "budget" else (0.0, None)
+        return Session(pool, self.method_name, epsilon, budget, **options), user
 
     def trajectory(
         self, session: Session, user: User, before: Sequence[dict[str, Any]] = ()
@@ -196,7 +180,10 @@ class PlanCell(Cell):
         earlier, steps = _to_epsilon(replace(self, mode="epsilon"))
         answers = [answer.to_data() for answer in earlier.answers]
         session = Session.from_dict(session.pool, {**session.to_dict(), "answers": answers})
-        _replay_user(user, session.pool, earlier.answers)
+        for step, answer in enumerate(earlier.answers):  # brings the user to where they were
+            if answer.winner is not None:
+                pair = session.pool[answer.first], session.pool[answer.second]
+                user.choose(Comparison(*pair, step, 0.0))
         # The last step may be there only because it is the last.
         return self.trajectory(session, user, steps[:-1])
 
@@ -205,13 +192,6 @@ class PlanCell(Cell):
 def _to_epsilon(cell: PlanCell) -> tuple[Session, list[dict[str, Any]]]:
     """Run to epsilon = 0, or to the cap."""
     return cell.trajectory(*cell.begin())
-
-
-def _replay_user(user: User, pool: Pool, answers: tuple[Answer, ...]) -> None:
-    """Bring a new user to where they were after these answers."""
-    for step, answer in enumerate(answers):
-        if answer.winner is not None:
-            user.choose(Comparison(pool[answer.first], pool[answer.second], step, 0.0))
 
 
 def baseline_of(pool: Pool) -> Candidate:
@@ -224,9 +204,8 @@ def baseline_of(pool: Pool) -> Candidate:
 @lru_cache(maxsize=256)
 def pool_of(domain: str, style: str, question: str, embedder: str) -> Pool:
     """Build a question's pool, once per process."""
-    return (
-        domains.load(domain).question(question).pool(style, None if embedder == AXES else embedder)
-    )
+    model = None if embedder == AXES else embedder
+    return domains.load(domain).question(question).pool(style, model)
 
 
 def user_of(cell: Mapping[str, Any], embedder: str) -> User:
@@ -286,13 +265,4 @@ def _with_baseline(pool: Pool) -> Pool:
     if pool.baseline_features is not None or pool.baseline is None:
         return pool
     row = embedder_for(pool.embedder).embed_texts([pool.baseline.text])[0]
-    return Pool(
-        pool.question,
-        pool.candidates,
-        pool.raw_features,
-        pool.baseline,
-        normalise=pool.normalise,
-        embedder=pool.embedder,
-        baseline_features=row,
-        meta=pool.meta,
-    )
+    return Pool.from_dict({**pool.to_dict(), "baseline_features": row})

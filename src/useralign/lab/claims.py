@@ -3,7 +3,8 @@
 A verdict compares means as they are. Nothing is fitted to make a claim hold, and where one does not
 the text gives the figures and what lies behind them. Not every check is a test: some are true by
 definition, and some follow from another, such as whatever is said about the end of an interaction
-with somebody who never contradicts themselves. Only those that could fail are counted.
+with somebody who never contradicts themselves. Only those that could fail are counted. What claims
+say is in `data/report.toml`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from useralign.lab.metrics import Cells, at_budget, at_threshold, clustered, fav
 from useralign.lab.paper import CAP, MATCHED, Mean
 from useralign.lab.tables import EARLY, MIDDLE, NAMES
 from useralign.lab.theory import COUNT
+from useralign.lab.wording import load_words, words
 from useralign.methods.base import DELTA
 
 if TYPE_CHECKING:
@@ -27,11 +29,9 @@ if TYPE_CHECKING:
     from useralign.lab.theory import Coverage, Ending
     from useralign.lab.versionspace import Curves
 
-SORTS = {
-    "open": "able to fail",
-    "implied": "implied by others",
-    "definition": "true by definition",
-}
+    Leads = Mapping[tuple[int, str], Mean]  # by number of questions and rival
+
+SORTS: dict[str, str] = load_words()["sorts"]
 RIVALS = ("useralign_loss", "iidbest", "random")
 FACTOR = 2.0  # by which a cost may differ from the paper's
 _WHOLE = 0.005  # costs are printed to two decimals
@@ -49,13 +49,17 @@ class Verdict:
     ours: str
     paper: str
     why: str  # what lies behind them; for a claim that does not hold, the reason
-    # one of "open", "implied", "definition"; whether it could fail, follows from other checks, or
-    # is true by definition
-    sort: str = "open"
+    sort: str = "open"  # one of `SORTS`
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         return asdict(self)
+
+
+def _verdict(name: str, where: str, holds: bool, ours: str, printed: str, **values: Any) -> Verdict:
+    """Return the verdict on a claim of the report's file, with these values filled in."""
+    claim, why, sort = (words("claims", name, key, **values) for key in ("claim", "why", "sort"))
+    return Verdict(claim, where, holds, ours, printed, why.strip(), sort or "open")
 
 
 def check(cells: Cells) -> list[Verdict]:
@@ -83,23 +87,26 @@ def above_iidbest(domain: str, cells: Cells) -> Iterator[Verdict]:
     rivals = {t: win for t in MATCHED if (win := at_budget(cells, "iidbest", t)) is not None}
     if ended is None or not rivals:
         return
-    theirs = paper.load().row(domain, "useralign", epsilon=0.0)
-    printed = {t: r.win for t in MATCHED if (r := paper.load().row(domain, "iidbest", t=t))}
+    theirs = paper.row(domain, "useralign", epsilon=0.0)
+    printed = {t: r.win for t in MATCHED if (r := paper.row(domain, "iidbest", t=t))}
     leads = _leads(cells, ("iidbest",), MATCHED, at_end=True)
-    yield Verdict(
-        "UserAlign at ε = 0 has a higher win-rate than iidBest at t = 20, 25 and 50",
+    yield _verdict(
+        "above-iidbest",
         domain,
-        all(lead.mean > 0 for lead in leads.values()),
+        _is_ahead(leads),
         _ended(*ended, rivals),
         _ended(theirs.win, theirs.cost, printed) if theirs else _ABSENT,
-        f"{_favourites(cells)}{_smallest(leads)}",
-        "implied",  # by personas without contradictions, where d >= K
+        favourites=_favourites(cells),
+        smallest=_smallest(leads),
     )
 
 
 def _ended(win: Mean, cost: Mean, rivals: Mapping[int, Mean]) -> str:
-    series = ", ".join(f"{rival.mean:.2f} (t = {t})" for t, rival in rivals.items())
-    return f"{win.mean:.2f} after {cost.mean:.1f} questions; iidBest {series}"
+    return f"{win.mean:.2f} after {cost.mean:.1f} questions; iidBest {_by_time(rivals)}"
+
+
+def _by_time(wins: Mapping[int, Mean]) -> str:
+    return ", ".join(f"{win.mean:.2f} (t = {t})" for t, win in wins.items())
 
 
 def better_early(where: str, cells: Cells) -> Iterator[Verdict]:
@@ -108,20 +115,25 @@ def better_early(where: str, cells: Cells) -> Iterator[Verdict]:
     if not leads:
         return
     ours = select(cells, method="useralign", mode="epsilon")
-    wins = {t: clustered(ours, (100.0 * at(c, t).win for c in ours)) for t in EARLY}
-    yield Verdict(
-        "After 5 and 10 questions UserAlign has a higher win-rate than its rivals",
-        where,
-        all(lead.mean > 0 for lead in leads.values()),
-        "; ".join(f"t = {t}: {wins[t].mean:.1f}, ahead by {_ahead(leads, t)}" for t in EARLY),
-        _early_of_paper(where),
-        _smallest(leads),
+    texts = []
+    for t in EARLY:
+        win = clustered(ours, (100.0 * at(c, t).win for c in ours))
+        ahead = [f"{lead.mean:+.1f} of {NAMES[m]}" for (u, m), lead in leads.items() if u == t]
+        texts.append(f"t = {t}: {win.mean:.1f}, ahead by {', '.join(ahead)}")
+    rows = [row for t in EARLY if (row := paper.row(where, "iidbest", t=t))]
+    printed = _UNNUMBERED
+    if len(rows) == len(EARLY):  # what the paper's table has nearest to this
+        wins = ", ".join(f"{row.win.mean:.2f}" for row in rows)
+        printed = f"{_UNNUMBERED} for UserAlign at a given t; iidBest {wins}"
+    smallest = _smallest(leads)
+    yield _verdict(
+        "better-early", where, _is_ahead(leads), "; ".join(texts), printed, smallest=smallest
     )
 
 
 def _leads(
     cells: Cells, rivals: Iterable[str], times: Sequence[int], *, at_end: bool = False
-) -> dict[tuple[int, str], Mean]:
+) -> Leads:
     """Return by how many points UserAlign is ahead of each rival after so many questions.
 
     Both are with the same users and seeds. With `at_end` it is UserAlign at epsilon 0 that is ahead
@@ -142,12 +154,11 @@ def _leads(
     return leads
 
 
-def _ahead(leads: Mapping[tuple[int, str], Mean], t: int) -> str:
-    ours = ((method, lead) for (when, method), lead in leads.items() if when == t)
-    return ", ".join(f"{lead.mean:+.1f} of {NAMES[method]}" for method, lead in ours)
+def _is_ahead(leads: Leads) -> bool:
+    return all(lead.mean > 0 for lead in leads.values())
 
 
-def _smallest(leads: Mapping[tuple[int, str], Mean]) -> str:
+def _smallest(leads: Leads) -> str:
     """Return the smallest lead, and what it is worth."""
     (t, method), least = min(leads.items(), key=lambda item: item[1].mean)
     text = f"The smallest lead, over {NAMES[method]} at t = {t}, is {least.mean:+.1f} points"
@@ -157,37 +168,27 @@ def _smallest(leads: Mapping[tuple[int, str], Mean]) -> str:
     return f"{text}, {size} two standard errors ({2 * least.sem:.1f}, clustered by question)."
 
 
-def _early_of_paper(domain: str) -> str:
-    """Return what the paper's table has nearest to t = 5 and 10."""
-    rows = [paper.load().row(domain, "iidbest", t=t) for t in EARLY]
-    if None in rows:
-        return _UNNUMBERED
-    wins = ", ".join(f"{row.win.mean:.2f}" for row in rows if row)
-    return f"{_UNNUMBERED} for UserAlign at a given t; iidBest {wins}"
-
-
-def costs_like_the_papers(
-    domain: str, cells: Cells, where: str, because: str = ""
-) -> Iterator[Verdict]:
+def costs_like_the_papers(domain: str, cells: Cells, because: str = "") -> Iterator[Verdict]:
     """At epsilon 1, 0.5 and 0.3 UserAlign costs what it costs in the paper, to a factor of two.
 
-    `cells` are of that domain alone, which is called `where`; `because` says what was measured
-    about distances.
+    `cells` are of that domain alone; `because` says what was measured about distances.
     """
     for epsilon in MIDDLE:
         ended = at_threshold(cells, "useralign", epsilon)
-        row = paper.load().row(domain, "useralign", epsilon=epsilon)
+        row = paper.row(domain, "useralign", epsilon=epsilon)
         if ended is None or row is None:
             continue
         win, cost = ended
         ratio = cost.mean / row.cost.mean
-        yield Verdict(
-            f"UserAlign at ε = {epsilon:g} costs what it costs in the paper, to a factor of two",
-            where,
+        yield _verdict(
+            "like-the-papers",
+            domain,
             1 / FACTOR <= ratio <= FACTOR,
-            f"{_shown(cost)}, win-rate {win.mean:.2f}",
-            f"{_shown(row.cost)}, win-rate {row.win.mean:.2f}",
-            f"{ratio:.2f} times the paper's. {because}".strip(),
+            f"{_with_error(cost)}, win-rate {win.mean:.2f}",
+            f"{_with_error(row.cost)}, win-rate {row.win.mean:.2f}",
+            epsilon=epsilon,
+            ratio=ratio,
+            because=because,
         )
 
 
@@ -197,17 +198,9 @@ def few_questions(domain: str, cells: Cells) -> Iterator[Verdict]:
     if ended is None or {cell["pool_size"] for cell in cells} != {20}:
         return
     cost = ended[1]
-    row = paper.load().row(domain, "useralign", epsilon=0.0)
-    yield Verdict(
-        "UserAlign at ε = 0 asks 19 to 22 questions for 20 candidates",
-        domain,
-        19.0 <= cost.mean <= 22.0,
-        _shown(cost),
-        _shown(row.cost) if row else _ABSENT,
-        "Where the differences between answers are linearly independent, every candidate must lose "
-        "once: 19 questions, and some more when the incumbent changes. Features that leave "
-        "fewer directions free need fewer.",
-    )
+    row = paper.row(domain, "useralign", epsilon=0.0)
+    printed = _with_error(row.cost) if row else _ABSENT
+    yield _verdict("few-questions", domain, 19.0 <= cost.mean <= 22.0, _with_error(cost), printed)
 
 
 def loss_stalls(domain: str, cells: Cells) -> Iterator[Verdict]:
@@ -217,17 +210,15 @@ def loss_stalls(domain: str, cells: Cells) -> Iterator[Verdict]:
         return
     early = at_budget(cells, "useralign_loss", 1)
     win, cost = ended
-    row = paper.load().row(domain, "useralign_loss", epsilon=0.0)
+    row = paper.row(domain, "useralign_loss", epsilon=0.0)
     gained = "" if early is None else f" (after one question {early.mean:.2f})"
-    yield Verdict(
-        f"UserAlign_loss does not stop within {CAP} questions",
+    yield _verdict(
+        "loss-stalls",
         domain,
         abs(cost.mean - CAP) < _WHOLE,
         f"cost {cost.mean:.2f}, win-rate {win.mean:.2f}{gained}",
         f"cost {row.cost.mean:.2f}, win-rate {row.win.mean:.2f}" if row else _ABSENT,
-        f"Each of {CAP} answers adds at most log(1 + e³) = 3.05 to the loss, 607 in all, and β is "
-        "above 10 d, at least 640: its set is the whole ball throughout, whatever is answered.",
-        "definition",
+        cap=CAP,
     )
 
 
@@ -242,54 +233,38 @@ def equal_start(domain: str, cells: Cells) -> Iterator[Verdict]:
         return
     apart = sum(len(labels) > 1 for labels in starts.values())
     wins = [win for m in methods if (win := at_budget(cells, m, 0)) is not None]
-    row = paper.load().row(domain, "random")
-    yield Verdict(
-        "All four methods are equal at t = 0",
+    row = paper.row(domain, "random")
+    yield _verdict(
+        "equal-start",
         domain,
         apart == 0,
         ", ".join(f"{win.mean:.2f}" for win in wins),
         f"{row.win.mean:.2f} for all" if row else _ABSENT,
-        "With nothing answered every candidate ties, and the methods share the seed that "
-        f"breaks the tie; they differ in {apart} of {len(starts)} interactions.",
-        "definition",
+        apart=apart,
+        count=len(starts),
     )
 
 
 def fixed_costs(domain: str, cells: Cells) -> Iterator[Verdict]:
     """At epsilon = 3 = S nothing is asked; at epsilon = 2 exactly one question is."""
     for method in ("useralign", "useralign_loss"):
-        for epsilon, expected in ((3.0, 0), (2.0, 1)):
+        for name, epsilon, expected in (("no-cost", 3.0, 0), ("one-question", 2.0, 1)):
             ended = at_threshold(cells, method, epsilon)
             if ended is None:
                 continue
             cost, runs = ended[1], select(cells, method=method, mode="epsilon")
             late = sum(at_epsilon(cell, epsilon).t > expected for cell in runs)
-            yield Verdict(
-                f"{NAMES[method]} at ε = {epsilon:g} has a cost of {expected:.2f}",
+            yield _verdict(
+                name,
                 domain,
                 abs(cost.mean - expected) < _WHOLE,
-                _shown(cost),
+                _with_error(cost),
                 f"{expected:.2f} (0.00)",
-                _first_bound(epsilon, late, len(runs), at_once=method == "useralign"),
-                "definition" if epsilon == 3.0 else "open",
+                method=NAMES[method],
+                late=late,
+                count=len(runs),
+                reason=words("claims", name, "reason", method) if late else "",
             )
-
-
-def _first_bound(epsilon: float, late: int, count: int, *, at_once: bool) -> str:
-    """Explain the bound before and after the first answer."""
-    if epsilon == 3.0:
-        return "B(0) = S = 3 by definition."
-    seen = f"B(1) is above 2 in {late} of {count} interactions."
-    if not late:
-        return seen
-    if at_once:
-        return f"{seen} The first half-space leaves a challenger that far away."
-    return (
-        f"{seen} Its set is still the whole ball after one answer, so that B(1) is 3 times the "
-        "distance to the furthest answer: in these an answer lies further than 2/3 away in "
-        "our features. Our answers differ more than the paper's do: of the twenty that it prints, "
-        "none is further than 0.60 from another by the same embedder."
-    )
 
 
 CLAIMS: tuple[Callable[[str, Cells], Iterator[Verdict]], ...] = (
@@ -319,16 +294,11 @@ def better_at_equal_cost(
     leads = _leads(cells, RIVALS, (t,), at_end=True)
     if not leads:
         return
-    yield Verdict(
-        "At its own cost UserAlign has a higher win-rate than UserAlign_loss, iidBest and Random",
-        where,
-        all(lead.mean > 0 for lead in leads.values()),
-        f"{win.mean:.2f} after {cost.mean:.1f} questions; at t = {t} "
-        + ", ".join(f"{NAMES[m]} {win.mean - lead.mean:.2f}" for (_, m), lead in leads.items()),
-        _UNNUMBERED,
-        f"{_smallest(leads)} {because}".strip(),
-        sort,
-    )
+    others = [f"{NAMES[m]} {win.mean - lead.mean:.2f}" for (_, m), lead in leads.items()]
+    ours = f"{win.mean:.2f} after {cost.mean:.1f} questions; at t = {t} {', '.join(others)}"
+    values = {"smallest": _smallest(leads), "because": because}
+    verdict = _verdict("equal-cost", where, _is_ahead(leads), ours, _UNNUMBERED, **values)
+    yield replace(verdict, sort=sort)
 
 
 def shrinks_faster(curves: Curves) -> Iterator[Verdict]:
@@ -336,75 +306,64 @@ def shrinks_faster(curves: Curves) -> Iterator[Verdict]:
     t = 10
     ours = {m: curves.at("useralign", m, t).mean for m in ("area", "viable", "bound")}
     slow = {m: curves.at("useralign_loss", m, t).mean for m in ours}
-    yield Verdict(
-        "The practical confidence set shrinks significantly faster than the loss-based set",
+    yield _verdict(
+        "shrinks-faster",
         "synthetic2d",
         all(ours[m] < slow[m] for m in ours),
         f"after {t} answers: area {ours['area']:.3f} against {slow['area']:.3f} of the disc, "
         f"viable candidates {ours['viable']:.1f} against {slow['viable']:.1f}, "
         f"B(t) {ours['bound']:.2f} against {slow['bound']:.2f}",
         _UNNUMBERED,
-        "Each answer cuts the practical set by a half-plane, while the loss-based set stays "
-        "the whole disc until its level falls below the largest possible loss: not before t = 20.",
-        "definition",
     )
 
 
 def theory_holds(coverages: Sequence[Coverage], endings: Sequence[Ending]) -> Iterator[Verdict]:
     """Check Proposition 1 and Theorems 1 and 2 on simulated interactions."""
+    least = f"at least {100 * (1 - DELTA):g}%"
     for one in coverages:
         runs = len(one.excess)
-        yield Verdict(
-            "The loss-based set always holds the truth with probability 1 - δ (Proposition 1)",
+        yield _verdict(
+            "proposition-1",
             f"d = {one.dimension}, BTL",
             one.covered >= (1.0 - DELTA) * runs,
             f"{one.covered} of {runs} runs",
-            f"at least {100 * (1 - DELTA):g}%",
-            f"The truth used at most {100 * (one.excess / one.width).max():.0f}% of β_t: the set "
-            "is much wider than it needs to be, which is why it shrinks so slowly.",
+            least,
+            share=100 * (one.excess / one.width).max(),
         )
     for epsilon in sorted({e.epsilon for e in endings}, reverse=True):
         ours = [e for e in endings if e.epsilon == epsilon]
         good = sum(e.regret <= epsilon for e in ours)
-        yield Verdict(
-            "UserAlign_loss ends within ε of the best with probability 1 - δ (Theorem 1)",
+        yield _verdict(
+            "theorem-1",
             f"ε = {epsilon:g}, BTL",
             good >= (1.0 - DELTA) * len(ours),
             f"{good} of {len(ours)} runs",
-            f"at least {100 * (1 - DELTA):g}%",
-            f"{sum(e.regret == 0.0 for e in ours)} ended with the best itself.",
+            least,
+            exact=sum(e.regret == 0.0 for e in ours),
         )
     if endings:
         share = max(e.answers / e.most for e in endings)
-        yield Verdict(
-            "UserAlign_loss stops within the time of Theorem 2",
+        yield _verdict(
+            "theorem-2",
             f"d = 2, K = {COUNT}, BTL",
             share <= 1.0,
             f"after {max(e.answers for e in endings):,} answers at most",
             f"{min(e.most for e in endings):,.0f} at least",
-            f"The largest share of the bound that was used is {share:.1e}.",
+            share=share,
         )
 
 
 def wins_head_to_head(table: Table) -> Iterator[Verdict]:
     """UserAlign at epsilon 0 beats iidBest one to one; `table` is that of `head_to_heads`."""
     for domain in dict.fromkeys(row[0] for row in table.rows):
-        rows = [row[1:] for row in table.rows if row[0] == domain]
-        wins = {t: ours for t, ours, _ in rows if isinstance(ours, Mean)}
-        printed = {t: theirs for t, _, theirs in rows if isinstance(theirs, Mean) and t in wins}
-        if not wins:
-            continue
-        low = min(wins.values())
-        yield Verdict(
-            "UserAlign at ε = 0 wins more than half of the comparisons with iidBest",
-            str(domain),
-            low.mean > 50.0,
-            ", ".join(f"{win.mean:.2f} (t = {t})" for t, win in wins.items()),
-            ", ".join(f"{win.mean:.2f} (t = {t})" for t, win in printed.items()) or _ABSENT,
-            f"The lowest is {low.mean:.2f}, with a standard error of {low.sem:.2f}. Who ends at "
-            f"the user's favourite cannot lose. {table.note}",
-            "implied",
-        )
+        rows: list[Any] = [row[1:] for row in table.rows if row[0] == domain]
+        wins = {t: ours for t, ours, _ in rows if ours is not None}
+        printed = {t: theirs for t, _, theirs in rows if theirs is not None and t in wins}
+        if wins:
+            low, theirs = min(wins.values()), _by_time(printed) or _ABSENT
+            values = {"low": low, "note": table.note}
+            holds, ours = low.mean > 50.0, _by_time(wins)
+            yield _verdict("head-to-head", str(domain), holds, ours, theirs, **values)
 
 
 def better_with_people(cells: Cells) -> Iterator[Verdict]:
@@ -413,43 +372,35 @@ def better_with_people(cells: Cells) -> Iterator[Verdict]:
     for domain in sorted({human.domain for human in humans}):
         ours = select(cells, domain=domain, style="mixed")
         printed = {(h.method, h.t): h.win for h in humans if h.domain == domain}
-        if leads := _leads(ours, ("iidbest",), sorted({t for _, t in printed})):
-            yield Verdict(
-                "With people UserAlign has a higher win-rate than iidBest under equal budgets",
-                f"{domain}, simulated people",
-                all(lead.mean > 0 for lead in leads.values()),
-                *_against(ours, leads, printed),
-                "Not run with people here: personas who slip in one answer of twenty stand in. "
-                + _smallest(leads),
-            )
+        times = sorted({t for _, t in printed})
+        yield from _above("with-people", f"{domain}, simulated people", ours, times, printed)
 
 
 def scales_to_large_pools(cells: Cells, where: str) -> Iterator[Verdict]:
     """With N = 1,000 UserAlign is above iidBest at every budget of the table."""
-    if leads := _leads(cells, ("iidbest",), (5, 10, 20)):
-        yield Verdict(
-            "With N = 1,000 UserAlign keeps a high win-rate, above iidBest at t = 5, 10 and 20",
-            where,
-            all(lead.mean > 0 for lead in leads.values()),
-            *_against(cells, leads, paper.load().large_pool),
-            "Our people rank without contradiction, so that after t answers the incumbent has "
-            "beaten up to t others; a model that stands in for a person contradicts itself at "
-            f"times. {_smallest(leads)}",
-        )
+    yield from _above("large-pools", where, cells, (5, 10, 20), paper.load().large_pool)
 
 
-def _against(
-    cells: Cells, leads: Mapping[tuple[int, str], Mean], printed: Mapping[tuple[str, int], Mean]
-) -> tuple[str, str]:
-    """Return the win-rates of UserAlign and iidBest side by side, ours and the paper's."""
-    wins = {(m, t): at_budget(cells, m, t) for m in ("useralign", "iidbest") for t, _ in leads}
+def _above(
+    name: str,
+    where: str,
+    cells: Cells,
+    times: Sequence[int],
+    printed: Mapping[tuple[str, int], Mean],
+) -> Iterator[Verdict]:
+    """Check that UserAlign is above iidBest at these times; both win-rates are side by side."""
+    leads = _leads(cells, ("iidbest",), times)
+    if not leads:
+        return
+    wins = {(m, t): at_budget(cells, m, t) for m in ("useralign", "iidbest") for t in times}
 
     def text(of: Mapping[tuple[str, int], Mean | None]) -> str:
-        pairs = [(t, of["useralign", t], of["iidbest", t]) for t, _ in leads]
+        pairs = [(t, of["useralign", t], of["iidbest", t]) for t in times]
         texts = [f"{a.mean:.1f} against {b.mean:.1f} (t = {t})" for t, a, b in pairs if a and b]
         return ", ".join(texts)
 
-    return text(wins), text(printed)
+    smallest = _smallest(leads)
+    yield _verdict(name, where, _is_ahead(leads), text(wins), text(printed), smallest=smallest)
 
 
 def under_a_second(table: Table) -> Iterator[Verdict]:
@@ -459,14 +410,9 @@ def under_a_second(table: Table) -> Iterator[Verdict]:
     for theirs in paper.load().wall_clock:
         name = f"{theirs.domain} (K = {theirs.candidates})"
         if name in total:
-            yield Verdict(
-                "A step takes less than a second",
-                theirs.domain,
-                total[name] < 1000.0,
-                f"{total[name]:.3f} ms",
-                f"{1e3 * theirs.total:.1f} ms",
-                "We project onto a cone instead of solving a conic problem for every candidate.",
-            )
+            ours, printed = f"{total[name]:.3f} ms", f"{1e3 * theirs.total:.1f} ms"
+            holds = total[name] < 1000.0
+            yield _verdict("under-a-second", theirs.domain, holds, ours, printed)
 
 
 def _by_domain(cells: Cells, **fields: str) -> dict[str, Cells]:
@@ -496,5 +442,5 @@ def _favourites(cells: Cells) -> str:
     )
 
 
-def _shown(mean: Mean) -> str:
+def _with_error(mean: Mean) -> str:
     return f"{mean.mean:.2f} ({mean.sem:.2f})"

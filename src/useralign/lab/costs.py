@@ -12,6 +12,7 @@ from useralign import domains, registry
 from useralign.lab import paper
 from useralign.lab.cell import embedder_of, pool_of
 from useralign.lab.tables import Table, Value
+from useralign.lab.wording import words
 from useralign.methods.base import DELTA, NORM_BOUND
 from useralign.methods.paper import BACKENDS
 from useralign.models import default_embedder
@@ -107,15 +108,8 @@ def wall_clock(*, reference: bool | None = None, repeats: int = 5) -> Table:
             slow = clock(features, "reference", seconds=REFERENCE_SECONDS)
             rows.append(_row(name, "paper's solver, here", slow))
         rows.append(_row(name, "as printed in the paper", theirs))
-    missing = " The paper's solver is not installed: pip install 'useralign[reference]'."
-    return Table(
-        "wall-clock",
-        "Wall-clock: milliseconds a step",
-        ("Domain", "solver", "steps", "total", "estimate", "y1", "y2"),
-        rows,
-        f"{' '.join(notes)} Times depend on the machine." + ("" if reference else missing),
-        digits=3,
-    )
+    missing = "" if reference else f" {words('missing_solver')}"
+    return Table.worded("wall-clock", rows, sources=" ".join(notes), missing=missing)
 
 
 def _features(domain: str) -> tuple[NDArray[np.float64], str]:
@@ -127,9 +121,9 @@ def _features(domain: str) -> tuple[NDArray[np.float64], str]:
 
 
 def _mean(runs: list[StepSeconds]) -> StepSeconds:
-    steps = sum(run.steps for run in runs)
-    parts = (sum(run[part] * run.steps for run in runs) / steps for part in (1, 2, 3))
-    return StepSeconds(round(steps / len(runs)), *parts)
+    steps = [run.steps for run in runs]
+    parts = np.average([run[1:] for run in runs], axis=0, weights=steps)
+    return StepSeconds(round(sum(steps) / len(runs)), *parts.tolist())
 
 
 def _row(name: str, solver: str, mean: StepSeconds | paper.WallClock) -> tuple[Value, ...]:
@@ -150,19 +144,7 @@ def costs() -> Table:
             (theirs.domain, "embedding it, seconds", seconds, theirs.embedding_seconds),
             (theirs.domain, f"answers of {theirs.user}, USD", judge_usd, theirs.comparisons_usd),
         ]
-    return Table(
-        "costs",
-        "Costs of one run: one question, one user, ε = 0",
-        ("Domain", "what", "ours", "paper"),
-        rows,
-        "This reproduction calls no model and costs nothing; the dollars are an estimate of what "
-        "our texts and prompts would cost with the paper's models, at the prices that come with "
-        f"the package and four characters a token, for {QUESTIONS} questions. The seconds were "
-        "measured. Pictures: what 40 of 1,024 x 1,024 pixels in low quality would cost, 272 tokens "
-        "each, and what looking at two of them in low detail would, 2,833 tokens each, with two "
-        "calls a question here and one in the paper; ours were drawn by code.",
-        digits=4,
-    )
+    return Table.worded("costs", rows, questions=QUESTIONS)
 
 
 def _dollars(question: Question) -> tuple[float | None, float | None]:

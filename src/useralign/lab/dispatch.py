@@ -116,16 +116,16 @@ class DaskCluster(Dispatcher):
     """
 
     def __init__(self, scheduler: str | None = None, jobs: int | None = None) -> None:
-        _distributed()
         super().__init__(jobs)
         self.scheduler = scheduler
+        self._distributed = import_extra("distributed", "the dask engine", "dask")
 
     def run(self, batches: Sequence[Batch]) -> Iterator[list[CellOutcome]]:
         """Compute batches of cells; see `Dispatcher.run`."""
         with self._client() as client:
             futures = client.map(run_batch, list(batches), pure=False)
             batch_of = {future.key: batch for future, batch in zip(futures, batches, strict=True)}
-            finished = _distributed().as_completed(futures, loop=client.loop)
+            finished = self._distributed.as_completed(futures, loop=client.loop)
             for future in finished:
                 if future.status == "lost":  # with the worker that had its outcomes: Dask is at it
                     finished.add(future)
@@ -135,16 +135,13 @@ class DaskCluster(Dispatcher):
 
     @contextlib.contextmanager
     def _client(self) -> Iterator[Any]:
-        distributed = _distributed()
+        here = {"n_workers": self.jobs, "threads_per_worker": 1, "dashboard_address": None}
         with contextlib.ExitStack() as stack:
             address = self.scheduler
             if address is None:
-                cluster = distributed.LocalCluster(
-                    n_workers=self.jobs, threads_per_worker=1, dashboard_address=None
-                )
-                address = stack.enter_context(cluster)
+                address = stack.enter_context(self._distributed.LocalCluster(**here))
             try:
-                client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
+                client = self._distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
             except (OSError, ValueError, TimeoutError) as error:
                 raise OptionError(
                     f"no Dask scheduler answers at {address!r} ({error}); start one with "
@@ -207,10 +204,6 @@ def _outcomes(future: Any, batch: Batch) -> list[CellOutcome]:
     return [CellOutcome(cell.key, None, 0.0, f"{type(error).__name__}: {error}") for cell in batch]
 
 
-def _distributed() -> Any:
-    return import_extra("distributed", "the dask engine", "dask")
-
-
 def _begin_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -226,13 +219,11 @@ def _end_with_parent() -> None:
 @contextlib.contextmanager
 def _environment(values: Mapping[str, str]) -> Iterator[None]:
     """Set environment variables for the processes started within."""
-    before = {key: os.environ.get(key) for key in values}
+    before = {key: os.environ[key] for key in values if key in os.environ}
     os.environ.update(values)
     try:
         yield
     finally:
-        for key, value in before.items():
-            if value is None:
-                del os.environ[key]
-            else:
-                os.environ[key] = value
+        for key in values:
+            del os.environ[key]
+        os.environ.update(before)

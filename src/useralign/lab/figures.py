@@ -20,9 +20,10 @@ from useralign.files import write_atomically
 from useralign.lab.cell import with_dimension
 from useralign.lab.journal import select
 from useralign.lab.metrics import Cells, at_budget, at_threshold
-from useralign.lab.paper import BUDGETS, DATA, EPSILONS, Mean
+from useralign.lab.paper import BUDGETS, EPSILONS, Mean
 from useralign.lab.tables import NAMES
 from useralign.lab.versionspace import SETS
+from useralign.lab.wording import DATA, load_words, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,37 +40,13 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Okabe and Ito's palette and some others; markers differ as well.
-LOOKS = {
-    "useralign": ("#009E73", "o"),
-    "useralign_loss": ("#0072B2", "s"),
-    "iidbest": ("#E69F00", "^"),
-    "oracle": ("#D55E00", ""),
-    "random": ("#7F7F7F", ""),
-    "few": ("#882255", "p"),
-    "frugal": ("#D55E00", "D"),
-    "tournament": ("#000000", "s"),
-    "uncertainty": ("#56B4E9", "v"),
-    "thompson": ("#CC79A7", "P"),
-    "eubo": ("#0072B2", "X"),
-}
+_STYLE = tomllib.loads((DATA / "figures.toml").read_text(encoding="utf-8"))
+LOOKS: dict[str, list[str]] = _STYLE["looks"]  # colour and marker of each method
 COLOURS = {method: colour for method, (colour, _) in LOOKS.items()}
 STEPS = (*range(21), *range(25, 51, 5), *range(60, 200, 10), 199)
 _INCUMBENT, _CHALLENGER = "#0072B2", "#D55E00"
 _SPREAD = 0.92  # the outermost candidate is drawn at this part of the radius
 _WRAP = 34  # characters of a line in the worked example
-_USERS = {"btl": "u = BTL", "consistent": "u = Consistent", "persona": "u = Persona"}
-_MEASURES = {
-    "area": "area of the confidence set",
-    "viable": "viable candidates",
-    "bound": "bound B(t)",
-}
-
-
-@functools.cache
-def _style() -> Any:
-    """Read matplotlib's settings for this package's figures."""
-    return tomllib.loads((DATA.parent / "figures.toml").read_text(encoding="utf-8"))
 
 
 def styled(draw: Callable[P, R]) -> Callable[P, R]:
@@ -81,7 +58,7 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(draw)
     def in_style(*args: P.args, **kwargs: P.kwargs) -> R:
         matplotlib = import_extra("matplotlib", "drawing figures", "plots")
-        with matplotlib.rc_context(_style()):
+        with matplotlib.rc_context(_STYLE["settings"]):
             return draw(*args, **kwargs)
 
     return in_style
@@ -131,10 +108,10 @@ def users_figure(cells: Cells, domain: str, kinds: Sequence[str]) -> Figure:
         ours = select(cells, domain=domain, style="mixed", user_kind=kind)
         first = figure.add_subplot(rows, columns, index + 1)
         draw_trade_off(first, ours)
-        first.set_title(f"{_USERS.get(kind, kind)}: stopping at ε")
+        first.set_title(f"{words('user_kinds', kind)}: stopping at ε")
         second = figure.add_subplot(rows, columns, len(kinds) + index + 1)
         draw_steps(second, ours)
-        second.set_title(f"{_USERS.get(kind, kind)}: a fixed number of steps")
+        second.set_title(f"{words('user_kinds', kind)}: a fixed number of steps")
     _shared_legend(figure)
     return figure
 
@@ -316,7 +293,7 @@ def strip(
 def curves_figure(curves: Curves) -> Figure:
     """Draw what is left of the set, of the pool and of the bound after t answers: Figure 2c."""
     figure = new_figure(10.2, 2.9)
-    for column, (measure, title) in enumerate(_MEASURES.items()):
+    for column, (measure, title) in enumerate(load_words()["measures"].items()):
         axes = figure.add_subplot(1, 3, column + 1)
         for method, name in SETS.items():
             points = list(zip(curves.steps, curves.values[method, measure], strict=True))

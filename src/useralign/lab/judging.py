@@ -18,6 +18,7 @@ from useralign.domains.pools import VERDICTS, read_verdicts
 from useralign.errors import OptionError
 from useralign.files import append_lines, open_to_append
 from useralign.lab.tables import Table
+from useralign.lab.wording import words
 from useralign.models import CachedGenerator, Usage
 from useralign.models.prices import Prices
 from useralign.pooling.client import Ledger, OverBudgetError
@@ -39,10 +40,6 @@ if TYPE_CHECKING:
 
 _PICTURE = 2900  # tokens of a picture in low detail, for the dearest of the models that see
 _TOO_BIASED = 0.5
-_BY_PLACE = (
-    " These verdicts say more about places than about answers: such a judge cannot judge. Use a "
-    "larger model."
-)
 _ROLE = "judge"  # under which calls are counted
 _AT_ONCE = 8  # pairs under way; the generator limits how many calls reach the model
 
@@ -134,25 +131,19 @@ def table(folder: Path, model: str, seen: bool) -> Table:
     """Build the table of what a judge cost, and how much it went by places."""
     usage, both = spent(folder)
     first, second = (both.count(place) / max(len(both), 1) for place in ("AA", "BB"))
-    return Table(
-        "judge",
-        f"Users played by {model}",
-        ("what", "value"),
-        [
-            ("pairs judged, each in both orders", len(both)),
-            ("calls that were not answered from the cache", usage.calls),
-            ("tokens in", usage.input_tokens),
-            ("tokens out", usage.output_tokens),
-            ("US dollars", usage.cost),
-            ("seconds in calls", usage.seconds),
-            ("undecided: the same place won both times, %", 100.0 * (first + second)),
-            ("lean towards what is shown first, %", 100.0 * (first - second)),
-            ("pictures", "seen" if seen else "none, or described in words"),
-        ],
-        "A pair on which the two orders disagree is a tie, settled by the seed."
-        + (_BY_PLACE if first + second > _TOO_BIASED else ""),
-        digits=3,
-    )
+    rows = [
+        ("pairs judged, each in both orders", len(both)),
+        ("calls that were not answered from the cache", usage.calls),
+        ("tokens in", usage.input_tokens),
+        ("tokens out", usage.output_tokens),
+        ("US dollars", usage.cost),
+        ("seconds in calls", usage.seconds),
+        ("undecided: the same place won both times, %", 100.0 * (first + second)),
+        ("lean towards what is shown first, %", 100.0 * (first - second)),
+        ("pictures", "seen" if seen else "none, or described in words"),
+    ]
+    trouble = words("by_place") if first + second > _TOO_BIASED else ""
+    return Table.worded("judge", rows, model=model, trouble=trouble)
 
 
 async def _judge(

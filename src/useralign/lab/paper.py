@@ -5,17 +5,16 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import TypeAdapter
 
 from useralign.domains.near import base_of
+from useralign.lab.wording import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DATA = Path(__file__).parent / "data" / "paper.toml"
 DOMAINS = ("food64d", "travel64d", "visual512d", "dsp64d")
 EPSILONS = (3.0, 2.0, 1.0, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0)
 BUDGETS = (0, 5, 10, 15, 20, 25, 50, 75, 100, 150, 199)
@@ -97,27 +96,26 @@ class Paper:
     human_study: list[Human]
     printed: list[Printed]
 
-    def row(
-        self, domain: str, method: str, *, epsilon: float | None = None, t: int | None = None
-    ) -> TradeOff | None:
-        """Return the row of a domain's table, or None where the paper has none.
-
-        Variants of a domain have the paper's rows of that domain.
-        """
-        for row in self.trade_off.get(base_of(domain), ()):
-            if (row.method, row.epsilon, row.t) == (method, epsilon, t):
-                return row
-        return None
-
 
 @cache
 def load() -> Paper:
     """Read the paper's numbers."""
-    data = tomllib.loads(DATA.read_text(encoding="utf-8"))
+    data = tomllib.loads((DATA / "paper.toml").read_text(encoding="utf-8"))
     for table in ("head_to_head", "large_pool"):
         data[table] = {(name, row["t"]): row["win"] for name, row in _rows(data[table])}
     data["human_study"] = [{"method": name, **row} for name, row in _rows(data["human_study"])]
     return TypeAdapter(Paper).validate_python(data)
+
+
+def row(
+    domain: str, method: str, *, epsilon: float | None = None, t: int | None = None
+) -> TradeOff | None:
+    """Return the row of a domain's table, or None where the paper has none.
+
+    Variants of a domain have the paper's rows of that domain.
+    """
+    rows = load().trade_off.get(base_of(domain), [])
+    return next((r for r in rows if (r.method, r.epsilon, r.t) == (method, epsilon, t)), None)
 
 
 def _rows(table: dict[str, list[dict[str, Any]]]) -> Iterator[tuple[str, dict[str, Any]]]:

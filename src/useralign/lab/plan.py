@@ -109,8 +109,7 @@ class PlanMethod(_PlanPart):
 class Plan(_PlanPart):
     """An experiment as data; `read_plan` makes one from a file.
 
-    The cells are the product of domains, users, methods, styles and seeds. Embedders that are not
-    given are the default ones of the machine.
+    The cells are the product of domains, users, methods, styles and seeds.
     """
 
     name: Name
@@ -118,14 +117,13 @@ class Plan(_PlanPart):
     domains: Annotated[list[PlanDomain], Field(min_length=1)]
     users: Annotated[list[PlanUser], Field(min_length=1)]
     methods: Annotated[list[PlanMethod], Field(min_length=1)]
-    # one of "mixed", "unbiased"
     styles: Annotated[list[Literal["mixed", "unbiased"]], Field(min_length=1)] = ["mixed"]
     # how many, or which
     seeds: Count | Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)] = 5
     # how many answers a session may take in mode `epsilon`; the paper's cap is 199
     limit: Count = 199
     budget: Count = 199  # how many it takes in mode `budget`
-    embedder: str | None = None
+    embedder: str | None = None  # the default ones of the machine if not given
     image_embedder: str | None = None
     # whether results have every step, and not only those in which something is new
     every_step: bool = False
@@ -137,7 +135,7 @@ class Plan(_PlanPart):
     @classmethod
     def _no_twins(cls, entries: object) -> object:
         if isinstance(entries, list):
-            names = [_name(entry) for entry in entries]
+            names = [getattr(e, "title", getattr(e, "name", e)) for e in entries]
             if twins := {name for name in names if names.count(name) > 1}:
                 raise ValueError(f"{sorted(twins, key=str)[0]!r} is there twice")
         return entries
@@ -148,10 +146,7 @@ class Plan(_PlanPart):
         return self._text or tomli_w.dumps(self.model_dump(exclude_none=True))
 
     def replace(self, **changes: Any) -> Plan:
-        """Return a plan with other values, checked like one that is read.
-
-        Raises OptionError if it names something that is not there.
-        """
+        """Return a plan with other values, checked like one that is read: see `check_plan`."""
         plan = Plan.model_validate({**self.model_dump(), **changes})
         check_plan(plan)
         return plan
@@ -191,19 +186,14 @@ class Plan(_PlanPart):
         return domain.trouble(self._embedder(domain))
 
     def _cells(self) -> Iterator[PlanCell]:
+        seeds = range(self.seeds) if isinstance(self.seeds, int) else self.seeds
+        methods = [(method, mode) for method in self.methods for mode in method.modes]
         for domain, questions in self.usable():
             embedder = self._embedder(domain)
             for style, question, user in product(self.styles, questions, self.users):
-                for name in user.roster(question):
-                    names = (domain.name, style, question.id, name, user.title)
-                    yield from self._runs(names, embedder)
-
-    def _runs(self, names: tuple[str, str, str, str, str], embedder: str) -> Iterator[PlanCell]:
-        for seed in range(self.seeds) if isinstance(self.seeds, int) else self.seeds:
-            for method in self.methods:
-                for mode in method.modes:
+                for name, seed, (method, mode) in product(user.roster(question), seeds, methods):
                     yield PlanCell(
-                        *names,
+                        *(domain.name, style, question.id, name, user.title),
                         method=method.title,
                         mode=mode,
                         seed=seed,
@@ -262,7 +252,7 @@ def check_plan(plan: Plan) -> None:
     for number, method in enumerate(plan.methods):
         with _naming(f"methods[{number}]"):
             _check_method(method)
-    if not any(True for _ in plan.usable()):
+    if not list(plan.usable()):
         raise OptionError("domains: all are optional, and none of them can be run here")
 
 
@@ -282,10 +272,3 @@ def _naming(key: str) -> Iterator[None]:
         yield
     except OptionError as error:
         raise OptionError(f"{key}: {error}") from error
-
-
-def _name(entry: object) -> object:
-    for attribute in ("title", "kind", "name"):
-        if hasattr(entry, attribute):
-            return getattr(entry, attribute)
-    return entry

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from useralign.extras import import_extra
 from useralign.files import write_atomically, write_json
 from useralign.lab.claims import SORTS
+from useralign.lab.wording import DATA
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from useralign.lab.claims import Verdict
     from useralign.lab.tables import Table
 
-DATA = Path(__file__).parent / "data"
 LONGEST = 20  # rows of a table beside a figure that is shown unfolded
 
 
@@ -68,43 +69,24 @@ class Report:
 
     def to_markdown(self, folder: Path) -> str:
         """Return the report as Markdown; pictures are linked relative to `folder`."""
-        lines = [f"# {self.title}", "", self.summary(), ""]
-        lines += [f"- {name}: {value}" for name, value in self.facts.items()]
-        if self.verdicts:
-            lines += ["", "## The paper's claims", ""]
-        for sort, heading in SORTS.items():
-            groups = self.by_claim(sort)
-            lines += [f"### {heading.capitalize()}", ""] if groups else []
-            for claim, verdicts in groups.items():
-                lines += [f"**{claim}.**", ""]
-                for v in verdicts:
-                    state = "holds" if v.holds else "DOES NOT HOLD"
-                    lines.append(f"- {v.where}: {state}. Ours: {v.ours}. Paper: {v.paper}. {v.why}")
-                lines.append("")
-        for section in self.sections:
-            lines += ["", f"## {section.title}", "", section.text, ""]
-            for path, caption in section.pictures:
-                link = path.relative_to(folder).as_posix()
-                lines += [f"![{caption}]({link})", "", f"*{caption}*", ""]
-            lines += [table.to_markdown() for table in section.tables]
-        return "\n".join(lines) + "\n"
+        return self._render("report.md", folder=folder)
 
     def to_html(self) -> str:
-        """Return the report as one self-contained page.
+        """Return the report as one self-contained page."""
+        return self._render("report.html", longest=LONGEST)
 
-        Raises MissingExtraError if Jinja is not installed.
-        """
+    def _render(self, template: str, **values: Any) -> str:
+        """Fill in a template; raises MissingExtraError if Jinja is not installed."""
         jinja = import_extra("jinja2", "writing the report", "plots")
         pages = jinja.Environment(
             loader=jinja.FileSystemLoader(DATA),
-            autoescape=True,
+            autoescape=template.endswith(".html"),
             undefined=jinja.StrictUndefined,
             trim_blocks=True,
+            keep_trailing_newline=template.endswith(".md"),
         )
         pages.filters["data_uri"] = _data_uri
-        page: str = pages.get_template("report.html").render(
-            report=self, sorts=SORTS, longest=LONGEST
-        )
+        page: str = pages.get_template(template).render(report=self, sorts=SORTS, **values)
         return page
 
     def write(self, folder: Path) -> list[Path]:

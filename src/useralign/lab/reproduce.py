@@ -30,6 +30,7 @@ from useralign.lab.journal import select
 from useralign.lab.plan import read_plan
 from useralign.lab.report import Report, Section
 from useralign.lab.runner import lock_folder, run_plan
+from useralign.lab.wording import words
 from useralign.models import generator_for
 from useralign.pooling.dsp import LICENCE, write_answer_pools
 from useralign.session import Session
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from useralign.domains import Domain
     from useralign.lab.claims import Verdict
+    from useralign.lab.dispatch import Dispatcher
     from useralign.lab.journal import Results
     from useralign.lab.plan import Plan
     from useralign.lab.tables import Table
@@ -51,25 +53,11 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int, float | None], None]
 
 _STRIP = {"useralign_loss": (0, 1, 25, 50, 100), "useralign": (0, 1, 2, 3, 4)}
-_BECAUSE = {
-    "btl": "BTL users answer at random around their taste, more so the closer two answers are, "
-    "while UserAlign takes every answer as certain: a wrong one can rule out the best.",
-    "consistent": "",
-}
-_ERRORS = (
-    "of win-rates and costs at a threshold as the paper has them, all interactions taken as "
-    "independent; of favourites, early budgets and leads clustered by question"
-)
-_ON_REPEATS = (
-    "The paper's appendix says that UserAlign avoids repeating pairs; its costs say otherwise: "
-    "49.31 questions for 40 candidates, where about 40 are enough without repeats. The "
-    "algorithm selects a pair again when a new estimate makes the loser the incumbent. Both are "
-    "here: asking again, as in all other tables, and taking the recorded answer (no repeats)."
-)
-_MAIN_METHODS: list[dict[str, Any]] = [
+_METHODS: list[dict[str, Any]] = [  # on domains that do not come with the package
     {"name": "useralign", "modes": ["epsilon"], "options": {"reask": True}},
     {"name": "useralign_loss", "modes": ["epsilon"]},
     *({"name": name, "modes": ["budget"]} for name in ("iidbest", "random", "oracle")),
+    {"name": "tournament", "modes": ["epsilon"]},
 ]
 SLIPS = 0.05  # the share of answers that are turned round, where people slip
 _SEED = 4  # of the pool and the user that Figure 2 shows
@@ -93,9 +81,7 @@ class Reproduction:
     """A reproduction in the making: it runs plans and collects what is made of them."""
 
     out: Path
-    engine: str = "local"  # one of "local", "dask"
-    scheduler: str | None = None
-    jobs: int | None = None
+    engine: Dispatcher | str = "local"
     seeds: int = 5
     # called with a label, the number done, the total and the seconds left, if known
     progress: Progress | None = None
@@ -117,8 +103,6 @@ class Reproduction:
             plan,
             self.out / "runs" / f"{plan.name}-{self.seeds}",
             engine=self.engine,
-            jobs=self.jobs,
-            scheduler=self.scheduler,
             progress=lambda done, total, left: self.advance(plan.name, done, total, left),
         )
         for domain, embedder in results.embedders.items():
@@ -128,13 +112,27 @@ class Reproduction:
         )
         return results
 
+    def run_folder(self, title: str, domain: Domain, folder: Path, **changes: Any) -> Results:
+        """Run the main plan on a domain that is a folder of pools."""
+        plan = read_plan("main").replace(
+            name=domain.name,
+            title=title,
+            domains=[{"name": domain.name}],
+            methods=_METHODS,
+            embedder=domain.questions[0].pool().embedder,
+            data=str(folder),
+            **changes,
+        )
+        return self.run_plan(plan)
+
     def advance(self, label: str, done: int, total: int, left: float | None = None) -> None:
         """Report progress."""
         if self.progress is not None:
             self.progress(label, done, total, left)
 
-    def section(self, title: str, text: str = "") -> None:
+    def section(self, name: str, **values: Any) -> None:
         """Begin a section of the report; tables and figures are put into the last one."""
+        title, text = (words("sections", name, key, **values) for key in ("title", "text"))
         self.report.sections.append(Section(title, text))
 
     def table(self, table: Table) -> None:
@@ -147,11 +145,11 @@ class Reproduction:
         self.written += table.write(self.out / "tables")
         self.report.sections[-1].tables.append(table)
 
-    def figure(self, figure: Figure, name: str, caption: str) -> None:
-        """Write a figure and put it into the report."""
+    def figure(self, figure: Figure, name: str, **values: Any) -> None:
+        """Write a figure and put it into the report; the values are for its caption."""
         paths = figures.save(figure, self.out / "figures", name)
         self.written += paths
-        self.report.sections[-1].pictures.append((paths[0], caption))
+        self.report.sections[-1].pictures.append((paths[0], words("captions", name, **values)))
 
     def claim(self, verdicts: Iterable[Verdict]) -> None:
         """Add verdicts to the report."""
@@ -183,12 +181,12 @@ def reproduce(
         raise OptionError(f"cannot reproduce {what!r}; expected one of {', '.join(TARGETS)}")
     seeds = whole("seeds", seeds, least=1)
     # What cannot be used is refused before anything is made.
-    dispatcher_for(engine, jobs, scheduler)
+    dispatcher = dispatcher_for(engine, jobs, scheduler)
     require_extra(["jinja2"], "writing the report", "plots")
-    work = Reproduction(Path(out), engine, scheduler, jobs, seeds, progress)
+    work = Reproduction(Path(out), dispatcher, seeds, progress)
     work.report.facts["useralign"] = useralign.__version__
     work.report.facts["seeds"] = str(seeds)
-    work.report.facts["standard errors"] = _ERRORS
+    work.report.facts["standard errors"] = words("errors")
     if judges is not None:
         judged(work, judges)
     elif what == DSP:
@@ -206,7 +204,7 @@ def reproduce(
 
 def figure1(work: Reproduction) -> None:
     """Walk through an image example, and list the domains."""
-    work.section("Figure 1: a walk through an image example, and the domains")
+    work.section("figure1")
     work.advance("figure 1", 0, 1)
     question = domains.load("visual512d").questions[0]
     persona = question.personas[0]
@@ -219,46 +217,28 @@ def figure1(work: Reproduction) -> None:
         )
         for answer in simulate(session, RankedPersona(persona))
     ]
-    work.figure(
-        figures.walk_figure(pairs, str(session.best.image), f"“{question.text}”"),
-        "figure1",
-        f"Nine questions of UserAlign; the preferred picture is framed. {persona.name}: "
-        f"{persona.description}",
-    )
+    figure = figures.walk_figure(pairs, str(session.best.image), f"“{question.text}”")
+    work.figure(figure, "figure1", person=persona.name, description=persona.description)
     work.table(_overview())
     work.advance("figure 1", 1, 1)
 
 
 def _overview() -> tables.Table:
     """Build the table of domains, ours beside the paper's."""
-    rows: list[tuple[tables.Value, ...]] = []
-    for name, (theirs, asked) in paper.load().domains.items():
-        loaded = domains.load(name)
-        first, embedder = loaded.questions[0], embedder_of(loaded)
+    rows = []
+    for name, (theirs, count) in paper.load().domains.items():
+        domain = domains.load(name)
+        first, embedder = domain.questions[0], embedder_of(domain)
         dimension = pool_of(name, "mixed", first.id, embedder).dimension
         features = f"{dimension}d, {'two axes' if embedder == AXES else embedder}"
-        users, size = len(first.personas), len(first.select())
-        count = len(loaded.questions)
-        rows.append((name, features, theirs, count, asked, users, size, first.text))
-    return tables.Table(
-        "domains",
-        "The domains, ours beside the paper's",
-        (
-            *("Domain", "features", "paper's", "questions"),
-            *("paper's questions", "users", "pool", "first"),
-        ),
-        rows,
-        "The paper has 3 users per question too, and pools of 20 texts or 40 pictures.",
-    )
+        counts = len(domain.questions), count, len(first.personas), len(first.select())
+        rows.append((name, features, theirs, *counts, first.text))
+    return tables.Table.worded("domains", rows)
 
 
 def figure2(work: Reproduction) -> None:
     """Draw version spaces in synthetic2d, and how fast they shrink."""
-    work.section(
-        "Figure 2: geometric convergence in two dimensions",
-        "Candidates are points of the ball of radius 0.5, stretched here to the disc of radius "
-        "3 in which the preference vector lies.",
-    )
+    work.section("figure2")
     work.advance("figure 2", 0, 2)
     pool = synthetic.pool(_SEED)
     trails = {
@@ -268,20 +248,10 @@ def figure2(work: Reproduction) -> None:
         for method, times in _STRIP.items()
     }
     truth = Consistent(pool, seed=_SEED).theta
-    work.figure(
-        figures.strip(trails, pool.features, _STRIP, truth),
-        "figure2-sets",
-        "The loss-based set shrinks slowly; the practical set by a half-plane an answer. "
-        "Dashed: the borders of the half-planes.",
-    )
+    work.figure(figures.strip(trails, pool.features, _STRIP, truth), "figure2-sets")
     work.advance("figure 2", 1, 2)
     curves = versionspace.measure_curves()
-    work.figure(
-        figures.curves_figure(curves),
-        "figure2-curves",
-        f"Area of the confidence set as a part of the disc, viable candidates and the bound, "
-        f"mean and standard error over {curves.runs} runs.",
-    )
+    work.figure(figures.curves_figure(curves), "figure2-curves", runs=curves.runs)
     work.table(curves.table())
     work.claim(claims.shrinks_faster(curves))
     work.advance("figure 2", 2, 2)
@@ -289,20 +259,12 @@ def figure2(work: Reproduction) -> None:
 
 def check_theory(work: Reproduction) -> None:
     """Check the proposition and the two theorems by simulation."""
-    work.section(
-        "Theory: coverage, the PAC statement and the stopping time",
-        "Users answer by the BTL model. docs/theory.md states what is checked.",
-    )
+    work.section("theory")
     work.advance("theory", 0, 2)
     coverages = [theory.measure_coverage(dimension) for dimension in theory.DIMENSIONS]
     work.advance("theory", 1, 2)
     endings = theory.measure_endings()
-    work.figure(
-        figures.theory_figure(coverages, endings),
-        "theory",
-        "Left: how far above the least loss that of the truth lies, and β_t, which it must not "
-        "exceed. Right: what the answer lacks of the best when UserAlign_loss stops, and ε.",
-    )
+    work.figure(figures.theory_figure(coverages, endings), "theory")
     work.table(theory.coverage_table(coverages))
     work.table(theory.endings_table(endings))
     work.claim(claims.theory_holds(coverages, endings))
@@ -311,56 +273,36 @@ def check_theory(work: Reproduction) -> None:
 
 def figure3(work: Reproduction) -> None:
     """Draw food2d with users whose taste lies in the features."""
-    work.section("Figure 3: food2d, users modelled in two dimensions")
+    work.section("figure3")
     cells = work.run("figure3").cells
-    work.figure(
-        figures.users_figure(cells, "food2d", ("btl", "consistent")),
-        "figure3",
-        "Win-rate against cost (top) and after a fixed number of steps (bottom).",
-    )
+    work.figure(figures.users_figure(cells, "food2d", ("btl", "consistent")), "figure3")
     for kind, name in (("btl", "BTL"), ("consistent", "Consistent")):
         ours = select(cells, domain="food2d", user_kind=kind)
         work.table(tables.trade_off(ours, "food2d", kind=kind))
         sort = "implied" if kind == "consistent" else "open"
-        work.claim(claims.better_at_equal_cost(f"food2d, {name}", ours, _BECAUSE[kind], sort))
+        because = words("because", kind)
+        work.claim(claims.better_at_equal_cost(f"food2d, {name}", ours, because, sort))
 
 
 def figure4(work: Reproduction) -> None:
     """Draw the four domains with personas."""
-    work.section("Figure 4: arbitrary preference spaces")
+    work.section("figure4")
     results = work.run("main")
-    work.figure(
-        figures.domains_figure(results.cells, _present(results)),
-        "figure4",
-        "Win-rate against cost; a point for each ε or budget.",
-    )
+    work.figure(figures.domains_figure(results.cells, _present(results)), "figure4")
     for domain in _present(results):
         ours = select(results.cells, domain=domain)
         work.claim(claims.better_at_equal_cost(domain, ours, sort="implied"))
-        likeness = _distance(results, domain, 10), _distance(results, domain)
-        work.claim(claims.costs_like_the_papers(domain, ours, domain, _because(likeness)))
+        because = _because(_distances(results, domain))
+        work.claim(claims.costs_like_the_papers(domain, ours, because))
 
 
 def near_duplicates(work: Reproduction) -> None:
     """Draw Figure 4 again, with answers as alike as the paper's, and show what costs depend on."""
-    work.section(
-        "Figure 4 with near-duplicates",
-        "The paper's unbiased answers are rewordings of a few ideas, ours were written to differ. "
-        "Here are pools whose answers are as alike as those that the paper prints, embedded with "
-        "their question, since the paper writes φ(x, y).",
-    )
+    work.section("near")
     results = work.run("near")
-    work.figure(
-        figures.domains_figure(results.cells, _present(results)),
-        "figure4-near",
-        "Win-rate against cost; a point for each ε or budget.",
-    )
+    work.figure(figures.domains_figure(results.cells, _present(results)), "figure4-near")
     runs = [work.run("main"), work.run("distances"), results]
-    likeness = {
-        domain: (_distance(run, domain, 10), _distance(run, domain))
-        for run in runs
-        for domain in _present(run)
-    }
+    likeness = {domain: _distances(run, domain) for run in runs for domain in _present(run)}
     cells = [cell for run in runs for cell in run.cells]
     work.table(tables.likeness(cells, likeness))
     work.table(tables.beside(results.cells, _present(results), name="beside-near"))
@@ -368,39 +310,25 @@ def near_duplicates(work: Reproduction) -> None:
         work.table(tables.trade_off(results.cells, domain))
         ours = select(results.cells, domain=domain)
         because = _because(likeness[domain])
-        work.claim(claims.costs_like_the_papers(domain, ours, domain, because))
+        work.claim(claims.costs_like_the_papers(domain, ours, because))
         work.claim(claims.better_early(domain, ours))
 
 
 def judged(work: Reproduction, judges: Judges) -> None:
     """Run the paper's main experiment: a language model plays the users."""
     domain, model = judge_domain(work, judges)
-    plan = read_plan("main").replace(
-        name=domain.name,
-        title=f"Users played by {model}",
-        domains=[{"name": domain.name}],
-        users=[{"kind": "judge", "count": min(len(q.personas) for q in domain.questions)}],
-        methods=[*_MAIN_METHODS, {"name": "tournament", "modes": ["epsilon"]}],
-        embedder=domain.questions[0].pool().embedder,
-        data=str(work.out / "judged" / domain.name),
-    )
-    cells = work.run_plan(plan).cells
-    work.section(
-        f"Users played by {model}",
-        f"{len(domain.questions)} questions of {domain.name}. Each pair was judged in both orders.",
-    )
-    work.figure(
-        figures.domains_figure(cells, [domain.name], kind="judge"),
-        "judged",
-        "Win-rate against cost; a point for each ε or budget.",
-    )
+    folder = work.out / "judged" / domain.name
+    users = [{"kind": "judge", "count": min(len(q.personas) for q in domain.questions)}]
+    cells = work.run_folder(f"Users played by {model}", domain, folder, users=users).cells
+    work.section("judged", model=model, count=len(domain.questions), domain=domain.name)
+    work.figure(figures.domains_figure(cells, [domain.name], kind="judge"), "judged")
     work.table(tables.trade_off(cells, domain.name, kind="judge"))
     work.table(tables.beside(cells, [domain.name], kind="judge"))
     seen = domain.kind == "image" and generator_for(judges.model).sees
-    work.table(judging.table(work.out / "judged" / domain.name, model, seen))
+    work.table(judging.table(folder, model, seen))
     for claim in (claims.above_iidbest, claims.better_early):
         work.claim(replace(verdict, sort="open") for verdict in claim(domain.name, cells))
-    work.claim(claims.costs_like_the_papers(domain.name, cells, domain.name))
+    work.claim(claims.costs_like_the_papers(domain.name, cells))
 
 
 def judge_domain(work: Reproduction, judges: Judges) -> tuple[Domain, str]:
@@ -439,7 +367,7 @@ def _check_model(path: Path, generator: Generator) -> None:
 
 def win_rates(work: Reproduction) -> None:
     """Show what stands beside the win-rates, users who slip, and the study with people."""
-    work.section("What the win-rates say, and users who slip", _ON_REPEATS)
+    work.section("win-rates")
     cells = [*work.run("main").cells, *work.run("beside").cells]
     slips = work.run("slips").cells
     work.table(tables.beside(cells))
@@ -451,8 +379,13 @@ def win_rates(work: Reproduction) -> None:
 
 def all_tables(work: Reproduction) -> None:
     """Fill the two large tables of the appendix."""
-    work.section("Results in tabular form", _note_on_data(work.run("main")))
     results = work.run("main")
+    distances = ", ".join(
+        f"{_distances(results, domain)[1]:.2f} on {domain} ({results.embedders[domain]})"
+        for domain in _present(results)
+    )
+    count = len({(c["domain"], c["question"]) for c in results.cells})
+    work.section("tables", count=count, distances=distances)
     for domain in _present(results):
         work.table(tables.trade_off(results.cells, domain))
     work.claim(claims.check(results.cells))
@@ -460,7 +393,7 @@ def all_tables(work: Reproduction) -> None:
 
 def head_to_head(work: Reproduction) -> None:
     """Set UserAlign against iidBest, one to one."""
-    work.section("Head to head")
+    work.section("head-to-head")
     results = work.run("main")
     table = tables.head_to_heads(results, _present(results))
     work.table(table)
@@ -469,25 +402,16 @@ def head_to_head(work: Reproduction) -> None:
 
 def large_pool(work: Reproduction) -> None:
     """Run the pool of N = 1,000 answers."""
-    text = (
-        "One question with 1,000 answers and 30 people: those of food64d and 700 composed for "
-        "this table."
-    )
-    _large(work, "large-pool", "A large pool", text, "food64d, N = 1,000")
+    _large(work, "large-pool", "food64d, N = 1,000")
 
 
 def large_pools(work: Reproduction) -> None:
     """Run ten questions of N = 1,000 answers with people whose taste is not linear."""
-    text = (
-        "The same 1,000 answers to ten questions. People want enough of a thing and not the most, "
-        "are content with one of two things, and rule some answers out; so their taste is not "
-        "linear in the attributes from which the texts were composed, as it is in the table above."
-    )
-    _large(work, "large-pools", "Ten large pools", text, "ten questions, N = 1,000")
+    _large(work, "large-pools", "ten questions, N = 1,000")
 
 
-def _large(work: Reproduction, name: str, title: str, text: str, where: str) -> None:
-    work.section(title, text)
+def _large(work: Reproduction, name: str, where: str) -> None:
+    work.section(name)
     cells = work.run(name).cells
     work.table(tables.large_pool(cells, name))
     if select(cells, method="oracle"):
@@ -504,33 +428,18 @@ def dsp_file(work: Reproduction, path: Path) -> None:
     work.advance("DSP pools", 1, 1)
     domain = domains.add(folder)
     pools = [question.pool() for question in domain.questions]
-    plan = read_plan("main").replace(
-        name=domain.name,
-        title="The public DSP file",
-        domains=[{"name": domain.name}],
-        users=[{"kind": "persona", "count": 5}, {"kind": "persona", "count": 5, "slips": SLIPS}],
-        methods=[*_MAIN_METHODS, {"name": "tournament", "modes": ["epsilon"]}],
-        embedder=pools[0].embedder,
-        budget=50,
-        data=str(folder),
-    )
-    results = work.run_plan(plan)
+    users = [{"kind": "persona", "count": 5}, {"kind": "persona", "count": 5, "slips": SLIPS}]
+    results = work.run_folder("The public DSP file", domain, folder, users=users, budget=50)
     cells = results.cells
-    words = np.mean([len(c.text.split()) for pool in pools for c in pool])
-    apart = np.mean([_mean_distance(pool.features) for pool in pools])
     work.section(
-        "The public DSP file",
-        f"{len(pools)} questions with the file's own five answers, {words:.0f} words long and "
-        f"{apart:.2f} apart on average. Its five domains are the users: each likes its own answer "
-        f"best, and the others by how much their words are the domain's (by words alone, "
-        f"{100 * share:.0f}% would like their own best). The "
-        f"normal answer is also the baseline, so that to end with it is no win. {LICENCE}",
+        "dsp",
+        count=len(pools),
+        words=np.mean([len(c.text.split()) for pool in pools for c in pool]),
+        apart=np.mean([_mean_distance(pool.features) for pool in pools]),
+        share=100 * share,
+        licence=LICENCE,
     )
-    work.figure(
-        figures.domains_figure(cells, [domain.name]),
-        "dsp-file",
-        "Win-rate against cost; a point for each ε or budget.",
-    )
+    work.figure(figures.domains_figure(cells, [domain.name]), "dsp-file")
     work.table(tables.beside(cells, [domain.name]))
     work.table(tables.beside(cells, [domain.name], kind=f"persona+{SLIPS:g}"))
     work.table(tables.trade_off(cells, domain.name))
@@ -541,7 +450,7 @@ def dsp_file(work: Reproduction, path: Path) -> None:
 
 def wall_clocks(work: Reproduction) -> None:
     """Measure seconds a step."""
-    work.section("Wall-clock")
+    work.section("wall-clock")
     work.advance("wall-clock", 0, 1)
     table = costs.wall_clock()
     work.table(table)
@@ -552,31 +461,20 @@ def wall_clocks(work: Reproduction) -> None:
 def what_it_costs(work: Reproduction) -> None:
     """Estimate dollars, measure seconds."""
     work.advance("costs", 0, 1)
-    work.section("Costs")
+    work.section("costs")
     work.table(costs.costs())
     work.advance("costs", 1, 1)
 
 
 def food2d(work: Reproduction) -> None:
     """Show the worked example with its version spaces, and food2d with personas."""
-    work.section(
-        "food2d: a worked example, and personas",
-        "A person who eats plants and avoids all heat: spiciness -1, veginess 1.",
-    )
+    work.section("food2d")
     pool = domains.load("food2d").questions[0].pool()
     truth = 3.0 * np.array([-1.0, 1.0]) / np.sqrt(2.0)
     trail = versionspace.trace(pool, Consistent(pool, truth), seed=2)
-    work.figure(
-        figures.example_figure(trail, pool, truth),
-        "food2d-example",
-        "Each answer cuts a half-plane from what is possible; a green frame marks the preferred.",
-    )
+    work.figure(figures.example_figure(trail, pool, truth), "food2d-example")
     cells = work.run("food2d-personas").cells
-    work.figure(
-        figures.users_figure(cells, "food2d", ("persona",)),
-        "food2d-personas",
-        "food2d with personas, whose taste need not lie in the two features.",
-    )
+    work.figure(figures.users_figure(cells, "food2d", ("persona",)), "food2d-personas")
     ours = select(cells, domain="food2d", user_kind="persona")
     work.table(tables.trade_off(ours, "food2d", kind="persona"))
     work.claim(claims.better_at_equal_cost("food2d, personas", ours))
@@ -584,13 +482,10 @@ def food2d(work: Reproduction) -> None:
 
 def unbiased(work: Reproduction) -> None:
     """Draw and tabulate pools of answers written for no interest in particular."""
-    work.section("Unbiased pools")
+    work.section("unbiased")
     results = work.run("unbiased")
-    work.figure(
-        figures.domains_figure(results.cells, _present(results), "unbiased"),
-        "unbiased",
-        "Win-rate against cost with pools of unbiased answers alone.",
-    )
+    figure = figures.domains_figure(results.cells, _present(results), "unbiased")
+    work.figure(figure, "unbiased")
     beside = {"style": "unbiased", "name": "beside-unbiased"}
     work.table(tables.beside(results.cells, _present(results), **beside))
     for domain in _present(results):
@@ -627,35 +522,17 @@ def _present(results: Results) -> list[str]:
     return [name for domain in paper.DOMAINS for name in present if near.base_of(name) == domain]
 
 
-def _note_on_data(results: Results) -> str:
-    count = len({(c["domain"], c["question"]) for c in results.cells})
-    distances = ", ".join(
-        f"{_distance(results, domain):.2f} on {domain} ({results.embedders[domain]})"
-        for domain in _present(results)
-    )
-    return (
-        f"{count} questions. The answers and the people are our own writing, and the people rank "
-        "all answers once and for all; the paper's were made and played by models. So the "
-        "numbers can be near the paper's, not the same. Thresholds are in units of 3 times a "
-        "distance between features, so that costs at ε between 0.1 and 1 depend on how far apart "
-        f"the answers lie. The mean distance is {distances}; 0.71 is that of unrelated "
-        "directions. Our texts differ more than the paper's, and our pictures less."
-    )
-
-
-def _distance(results: Results, domain: str, first: int | None = None) -> float:
-    """Return the mean distance between two answers to one question, or two of the first few."""
+def _distances(results: Results, domain: str) -> tuple[float, float]:
+    """Return the mean distance between two unbiased answers to one question, and between any."""
     questions = sorted({c["question"] for c in results.select(domain=domain)})
     pools = [pool_of(domain, "mixed", q, results.embedders[domain]) for q in questions]
-    return float(np.mean([_mean_distance(pool.features[:first]) for pool in pools]))
+    half = np.mean([_mean_distance(pool.features[:10]) for pool in pools])
+    return float(half), float(np.mean([_mean_distance(pool.features) for pool in pools]))
 
 
 def _because(likeness: tuple[float, float]) -> str:
     """Return what was measured about distances, as the reason of a cost."""
-    half, whole = likeness
-    return (
-        f"Two unbiased answers are {half:.2f} apart on average, two of the whole pool {whole:.2f}."
-    )
+    return words("because", "distances", half=likeness[0], whole=likeness[1])
 
 
 def _mean_distance(features: NDArray[np.float64]) -> float:

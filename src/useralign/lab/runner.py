@@ -46,35 +46,14 @@ def run_plan(
     A run that is interrupted or killed loses at most the batches under way: call it again with the
     same folder. The results are the same whatever the engine, the order and the interruptions.
 
-    Parameters
-    ----------
-    plan : Plan, str or Path
-        A plan, its file, or the name of a shipped one.
-    folder : str or Path
-        Made when it is not there.
-    engine : {"local", "dask"} or Dispatcher
-    jobs : int, optional
-        How many processes on this machine; as many as there are cores when not given.
-    scheduler : str, optional
-        Address of a Dask scheduler.
-    progress : callable, optional
-        Called with the number of cells done, their total, and the seconds left (None while
-        nothing is known about that).
+    `plan` may be a file's path, or the name of a shipped one; `engine` is "local", with `jobs`
+    processes (as many as there are cores when not given), or "dask", with the address of a
+    `scheduler` or none. `progress` is called with the number of cells done, their total, and the
+    seconds left, if known.
 
-    Returns
-    -------
-    Results
-
-    Raises
-    ------
-    FileFormatError
-        If the plan is not usable, or the folder holds another plan's run.
-    OptionError
-        If another run is at work in the folder.
-    ModelUnavailableError
-        If the features of a domain that is not optional cannot be made here.
-    DispatchError
-        If cells failed. All others are finished and in the journal.
+    Raises FileFormatError if the plan is not usable, or the folder has another plan's run;
+    OptionError if another run is at work there; ModelUnavailableError if the features of a domain
+    that is not optional cannot be made here; and DispatchError if cells failed.
     """
     plan = plan if isinstance(plan, Plan) else read_plan(plan)
     engine, folder = dispatcher_for(engine, jobs, scheduler), Path(folder)
@@ -103,17 +82,14 @@ def lock_folder(folder: Path) -> Iterator[None]:
     if folder.exists() and not folder.is_dir():
         raise OptionError(f"{folder}: is a file; give a folder for the results")
     folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / ".lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise OptionError(
-            f"{folder}: another run is at work there; wait for it, or choose another"
-        ) from None
-    try:
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(FileLock(folder / ".lock", timeout=0))
+        except Timeout:
+            raise OptionError(
+                f"{folder}: another run is at work there; wait for it, or choose another"
+            ) from None
         yield
-    finally:
-        lock.release()
 
 
 def run_cells(
@@ -161,11 +137,7 @@ def _claim(folder: Path, plan: Plan) -> None:
             )
     elif (folder / CELLS).exists():
         raise FileFormatError(f"{folder}: holds cells without their plan.toml; choose another")
-    conditions = {
-        "format": FORMAT,
-        "version": useralign.__version__,
-        "embedders": plan.embedders(),
-    }
+    conditions = {"format": FORMAT, "version": useralign.__version__, "embedders": plan.embedders()}
     check_conditions(folder / "run.json", conditions, "run")
     if not copy.exists():
         write_atomically(copy, plan.text)

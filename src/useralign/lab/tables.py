@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from useralign.domains import near
@@ -25,6 +25,7 @@ from useralign.lab.metrics import (
     interaction,
 )
 from useralign.lab.paper import BUDGETS, CAP, EPSILONS, MATCHED, Mean
+from useralign.lab.wording import load_words, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,15 +33,7 @@ if TYPE_CHECKING:
 
 Value = str | int | float | Mean | None
 NOTHING = "-"
-NAMES = {
-    "useralign": "UserAlign",
-    "useralign_loss": "UserAlign_loss",
-    "iidbest": "iidBest",
-    "oracle": "Oracle",
-    "random": "Random",
-    "tournament": "knock-out",
-    "useralign_once": "UserAlign, no repeats",
-}
+NAMES: dict[str, str] = load_words()["methods"]
 EARLY = (5, 10)  # questions after which a person may well have had enough
 _BESIDE = ("useralign", "useralign_once", "tournament", "iidbest", "random", "oracle")
 MIDDLE = (1.0, 0.5, 0.3)  # thresholds between "at once" and "to the end"
@@ -50,20 +43,6 @@ _VARIANTS = {
     near.NEAR: ("near-duplicates", "alone"),
     near.NEAR + near.PAIRED: ("near-duplicates", "with the question"),
 }
-_NECESSITY = (
-    "These personas never contradict themselves, so that with d >= K both UserAlign and a "
-    "knock-out end at the favourite by necessity; what tells them apart is t = 5 and 10."
-)
-_TIES = "Of several that a judge likes equally well, one alone counts as the favourite."
-_FAVOURITE = "A favourite is what the user likes best of the whole pool."
-_ENDS = (
-    "The end is ε = 0 for UserAlign, everyone met for the knock-out, t = 20 for iidBest (50 with "
-    "more than 20 candidates)."
-)
-_CLUSTERED = (
-    "Standard errors, in brackets, are clustered by question, which contains its users and their "
-    "seeds; the paper's take all interactions as independent."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +52,21 @@ class Table:
     name: str  # what its files are called
     title: str
     columns: tuple[str, ...]
-    rows: list[tuple[Value, ...]]  # as long as `columns` each
+    rows: Sequence[tuple[Value, ...]]  # as long as `columns` each
     note: str = ""  # what a reader must know to read it
     # rows to highlight: the paper's main configurations
-    marked: frozenset[int] = field(default_factory=frozenset)
+    marked: frozenset[int] = frozenset()
     digits: int = 2  # decimals of numbers that are not whole
+
+    @classmethod
+    def worded(
+        cls, entry: str, rows: Sequence[tuple[Value, ...]], *, name: str = "", **values: Any
+    ) -> Table:
+        """Build a table of the report; its title, columns and note are those of an entry there."""
+        layout = load_words()["tables"][entry]
+        title, note = (words("tables", entry, key, **values) for key in ("title", "note"))
+        digits = layout.get("digits", 2)
+        return cls(name or entry, title, tuple(layout["columns"]), rows, note, digits=digits)
 
     def texts(self) -> list[list[str]]:
         """Return the rows as they are shown."""
@@ -169,26 +158,22 @@ def trade_off(cells: Cells, domain: str, style: str = "mixed", *, kind: str = "p
     marked: list[int] = []
     for name, method, stop, ours in lines:
         win, cost = ours or (None, None)
-        row = paper.load().row(domain, method, **stop) if style == "mixed" else None
+        row = paper.row(domain, method, **stop) if style == "mixed" else None
         if ours or row:
             marked += [len(rows)] * (stop.get("epsilon") == 0.0 or stop.get("t") in MATCHED)
             rows.append((name, win, row.win if row else None, cost, row.cost if row else None))
     extra = [f"{style} pools"] * (style != "mixed") + [f"{kind} users"] * (kind != "persona")
-    return Table(
-        "-".join(["trade-off", domain, *(text.split()[0] for text in extra)]),
-        ", ".join([domain, *extra]) + ": win-rate and cost",
-        ("Method", "win % (sem)", "paper", "cost (sem)", "paper's cost"),
-        rows,
-        _counted(cells),
-        frozenset(marked),
-    )
+    name = "-".join(["trade-off", domain, *(text.split()[0] for text in extra)])
+    where = ", ".join([domain, *extra])
+    table = Table.worded("trade-off", rows, name=name, where=where, counted=_counted(cells))
+    return replace(table, marked=frozenset(marked))
 
 
 def _after(cells: Cells, method: str, t: int) -> tuple[Mean, Mean] | None:
     """Return the win-rate after t questions, and t as the cost; None where none were so long."""
     win = at_budget(cells, method, t)
-    asked = any(cell["stopped_at"] >= t for cell in select(cells, method=method))
-    return (win, Mean(float(t), 0.0)) if win is not None and asked else None
+    reached = any(cell["stopped_at"] >= t for cell in select(cells, method=method))
+    return (win, Mean(float(t), 0.0)) if win is not None and reached else None
 
 
 def beside(
@@ -204,35 +189,25 @@ def beside(
     Oracle's cells must be among them: they tell the favourites.
     """
     cells = select(cells, style=style, user_kind=kind)
-    rows: list[tuple[Value, ...]] = []
-    for domain in domains:
-        ours = select(cells, domain=domain)
-        rows += [row for m in _BESIDE if (row := _beside(ours, domain, m)) is not None]
+    rows = [
+        row
+        for domain in domains
+        for method in _BESIDE
+        if (row := _beside(select(cells, domain=domain), domain, method)) is not None
+    ]
     slips = kind.partition("+")[2]
     who = "people played by a model" if kind == "judge" else "personas"
     if slips:
-        who = f"personas who slip in {100 * float(slips):g}% of answers"
-    early = [f"t = {t}" for t in EARLY]
-    return Table(
-        f"{name}-slips" if slips else name,
-        f"What the win-rates say: {who}",
-        (
-            *("Domain", "Method", *(f"win %, {t}" for t in early), "win % at its end"),
-            *("paper's", *(f"favourite %, {t}" for t in early), "favourite % at its end"),
-            "questions",
-        ),
-        rows,
-        " ".join([*_what_ends(cells, kind), _CLUSTERED]),
-        digits=1,
-    )
+        who, name = f"personas who slip in {100 * float(slips):g}% of answers", f"{name}-slips"
+    return Table.worded("beside", rows, name=name, who=who, ends=_what_ends(cells, kind))
 
 
-def _what_ends(cells: Cells, kind: str) -> list[str]:
+def _what_ends(cells: Cells, kind: str) -> str:
     """Return what the end of an interaction is, and whether it could have been another."""
-    if not select(cells, mode="epsilon"):
-        return [f"{_FAVOURITE} The end is t = {max(cell['stopped_at'] for cell in cells)}."]
-    first = {"persona": [_NECESSITY], "judge": [_TIES]}.get(kind, [])
-    return [*first, f"{_FAVOURITE} {_ENDS}"]
+    favourite = words("ends", "favourite")
+    if select(cells, mode="epsilon"):
+        return f"{words('ends', kind)}{favourite} {words('ends', 'by_method')}"
+    return f"{favourite} {words('ends', 'by_budget', t=max(c['stopped_at'] for c in cells))}"
 
 
 def _beside(cells: Cells, domain: str, method: str) -> tuple[Value, ...] | None:
@@ -241,11 +216,8 @@ def _beside(cells: Cells, domain: str, method: str) -> tuple[Value, ...] | None:
     if not ours or not best:
         return None
     last = (50 if ours[0]["pool_size"] > 20 else 20) if method == "iidbest" else CAP
-    row = (
-        paper.load().row(domain, method, epsilon=0.0)
-        or paper.load().row(domain, method, t=last)
-        or paper.load().row(domain, method)
-    )
+    stops: list[dict[str, Any]] = [{"epsilon": 0.0}, {"t": last}, {}]
+    row = next(filter(None, (paper.row(domain, method, **stop) for stop in stops)), None)
     wins = [clustered(ours, (100.0 * at(c, t).win for c in ours)) for t in (*EARLY, last)]
     hits = [
         clustered(ours, (100.0 * (at(c, t).best == best[interaction(c)]) for c in ours))
@@ -274,22 +246,10 @@ def likeness(cells: Cells, distances: Mapping[str, tuple[float, float]]) -> Tabl
                 (base, "those that the paper prints", one.embedded, *one.distances, *one.costs)
                 for one in paper.load().printed
             ]
-        theirs = [paper.load().row(base, "useralign", epsilon=e) for e in MIDDLE]
+        theirs = [paper.row(base, "useralign", epsilon=e) for e in MIDDLE]
         blank = (None, None, None)
         rows.append((base, "the paper's", *blank, *(row.cost if row else None for row in theirs)))
-    return Table(
-        "likeness",
-        "What the cost at a threshold depends on",
-        (
-            *("Domain", "answers", "embedded", "distance, unbiased half", "distance, all"),
-            *(f"cost at ε = {e:g}" for e in MIDDLE),
-        ),
-        rows,
-        "Mean distance between two answers to a question, and mean cost of UserAlign (standard "
-        "error). Different answers were written to differ, near-duplicates to be as alike as "
-        "those of a model at temperature 0.5. The paper prints one pool: its answers by our "
-        "embedder, with 200 rankings at random.",
-    )
+    return Table.worded("likeness", rows)
 
 
 def head_to_heads(results: Results, domains: Sequence[str] = paper.DOMAINS) -> Table:
@@ -305,14 +265,7 @@ def head_to_heads(results: Results, domains: Sequence[str] = paper.DOMAINS) -> T
                 won = head_to_head(ours, theirs, t, results.embedders)
                 percent = Mean(100.0 * won.mean, 100.0 * won.sem)
             rows.append((domain, t, percent, paper.load().head_to_head.get((domain, t))))
-    return Table(
-        "head-to-head",
-        "UserAlign (ε = 0) against iidBest, head to head",
-        ("Domain", "iidBest's t", "UserAlign wins % (sem)", "paper"),
-        rows,
-        "The same answer from both counts as half a win here. The paper does not say how it "
-        "counted those; its standard errors are those of wins and losses alone.",
-    )
+    return Table.worded("head-to-head", rows)
 
 
 def human_study(cells: Cells) -> Table:
@@ -323,38 +276,23 @@ def human_study(cells: Cells) -> Table:
     rows: list[tuple[Value, ...]] = []
     printed = paper.load().human_study
     own_taste = {(h.domain, h.method, h.t): h.win for h in printed if not h.persona}
-    for human in (human for human in printed if human.persona):
+    for human in sorted((h for h in printed if h.persona), key=lambda human: human.domain):
         ours = select(cells, domain=human.domain, style="mixed", method=human.method)
         wins = clustered(ours, (100.0 * at(c, human.t).win for c in ours)) if ours else None
         own = own_taste[human.domain, human.method, human.t]
         rows.append((human.domain, NAMES[human.method], human.t, wins, human.win, own))
-    return Table(
-        "human-study",
-        "Evaluation with people: not run here, simulated",
-        ("Domain", "Method", "t", "win %, simulated (sem)", "paper, persona", "paper, own taste"),
-        sorted(rows, key=lambda row: str(row[0])),
-        "No people took part here. The first column has personas who slip in one answer of twenty "
-        "in their stead; nobody stands in for people with a taste of their own. `useralign study` "
-        "runs the paper's study: 960 participants, two domains, two conditions.",
-        digits=1,
-    )
+    return Table.worded("human-study", rows)
 
 
 def large_pool(cells: Cells, name: str = "large-pool") -> Table:
     """Build the table of win-rates with N = 1,000."""
-    rows: list[tuple[Value, ...]] = []
-    for method in ("random", "iidbest", "useralign"):
-        for t in (0, 5, 10, 20):
-            theirs = paper.load().large_pool[method, t]
-            rows.append((NAMES[method], t, at_budget(cells, method, t), theirs))
-    sizes = sorted({cell["pool_size"] for cell in cells})
-    return Table(
-        name,
-        "A large pool: N = 1,000",
-        ("Method", "t", "win % (sem)", "paper"),
-        rows,
-        f"{_counted(cells)} Pool size: {', '.join(map(str, sizes)) or 'not run'}.",
-    )
+    rows = [
+        (NAMES[m], t, at_budget(cells, m, t), paper.load().large_pool[m, t])
+        for m in ("random", "iidbest", "useralign")
+        for t in (0, 5, 10, 20)
+    ]
+    sizes = ", ".join(map(str, sorted({cell["pool_size"] for cell in cells}))) or "not run"
+    return Table.worded("large-pool", rows, name=name, counted=_counted(cells), sizes=sizes)
 
 
 def _counted(cells: Cells) -> str:

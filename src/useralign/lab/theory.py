@@ -15,7 +15,7 @@ import numpy as np
 from useralign.domains import synthetic
 from useralign.geometry import beta, fit
 from useralign.geometry.mle import loss
-from useralign.lab.tables import Table, Value
+from useralign.lab.tables import Table
 from useralign.methods.base import DELTA, NORM_BOUND
 from useralign.session import Session
 from useralign.users import BTL, converse
@@ -125,25 +125,17 @@ def latest_stop(worth: NDArray[np.float64], dimension: int, epsilon: float) -> f
 
 def coverage_table(coverages: Sequence[Coverage]) -> Table:
     """Build the table of Proposition 1."""
-    rows: list[tuple[Value, ...]] = []
+    rows = []
     for one in coverages:
         share = one.excess / one.width
         high = np.quantile(one.excess.max(axis=1), 1.0 - DELTA)
         rows.append((one.dimension, len(one.excess), one.covered, float(high), float(share.max())))
-    return Table(
-        "theory-coverage",
-        "Proposition 1: the confidence set holds the truth at all times",
-        ("d", "runs", "held the truth", "95% of the largest excess", "largest share of β_t"),
-        rows,
-        f"BTL users, random pairs, {ANSWERS} answers, δ = {DELTA}. The excess is how far above the "
-        "least loss that of the truth lies; β_t is how far it may.",
-        digits=3,
-    )
+    return Table.worded("theory-coverage", rows, answers=ANSWERS, delta=DELTA)
 
 
 def endings_table(endings: Sequence[Ending]) -> Table:
     """Build the table of Theorems 1 and 2."""
-    rows: list[tuple[Value, ...]] = []
+    rows = []
     for epsilon in sorted({e.epsilon for e in endings}, reverse=True):
         ours = [e for e in endings if e.epsilon == epsilon]
         good = sum(e.regret <= epsilon for e in ours)
@@ -151,12 +143,4 @@ def endings_table(endings: Sequence[Ending]) -> Table:
         answers = [e.answers for e in ours]
         share = f"{100 * max(e.answers / e.most for e in ours):.3f}%"
         rows.append((epsilon, len(ours), good, exact, float(np.mean(answers)), max(answers), share))
-    return Table(
-        "theory-pac",
-        "Theorems 1 and 2: near the best, and in bounded time",
-        ("ε", "runs", "within ε", "the best", "mean τ", "largest τ", "largest τ / bound"),
-        rows,
-        f"UserAlign_loss, BTL users, K = {COUNT}, d = 2, δ = {DELTA}. The bound is that of "
-        "Theorem 2 with the constants of its proof.",
-        digits=1,
-    )
+    return Table.worded("theory-pac", rows, count=COUNT, delta=DELTA)

@@ -18,7 +18,7 @@ from useralign.domains import synthetic
 from useralign.geometry import beta, fit
 from useralign.geometry.mle import LOG2, softplus
 from useralign.lab.metrics import mean_sem
-from useralign.lab.tables import Table, Value
+from useralign.lab.tables import Table
 from useralign.methods.base import DELTA, NORM_BOUND
 from useralign.session import Session
 from useralign.users import Consistent, simulate
@@ -227,19 +227,8 @@ class Curves:
 
     def table(self) -> Table:
         """Return the curves as a table."""
-        columns = [f"{measure}, {SETS[method]}" for method, measure in self.values]
-        rows: list[tuple[Value, ...]] = [
-            (t, *(curve[index] for curve in self.values.values()))
-            for index, t in enumerate(self.steps)
-        ]
-        return Table(
-            "figure2-curves",
-            "synthetic2d: what is left after t answers",
-            ("t", *columns),
-            rows,
-            f"Mean (standard error) over {self.runs} runs with consistent users.",
-            digits=3,
-        )
+        rows = list(zip(self.steps, *self.values.values(), strict=True))
+        return Table.worded("figure2-curves", rows, runs=self.runs)
 
     def at(self, method: str, measure: str, t: int) -> Mean:
         """Return one point of a curve."""

@@ -180,6 +180,16 @@ def converse(session: Session, user: User, *, rank: bool = False) -> Session:
     return session
 
 
+def text_of(candidate: Candidate, purpose: str) -> str:
+    """Return a candidate's text; raise OptionError, naming the purpose, if it has none."""
+    if not candidate.text.strip():
+        raise OptionError(
+            f"candidate {candidate.label} has no text {purpose}; pictures need one that says what "
+            "they show"
+        )
+    return candidate.text
+
+
 def check_user(user: User, pool: Pool, *, seed: int = 5) -> None:
     """Raise AssertionError, with the promise that is broken, if a user breaks its contract.
 

@@ -14,7 +14,7 @@ import contextlib
 import csv
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from useralign.pool import Candidate, Pool
 from useralign.users.base import User
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from useralign.answers import Comparison
     from useralign.models import Embedder
@@ -39,17 +39,8 @@ class RecordedPerson(User):
 
     A pair that was recorded, once or often, is answered by the share of times the first won; a tie
     counts as half. A pair that was not is answered from the ratings, equal ones being a tie.
-    Anything else the person does not know: `knows` is False, and `simulate` skips it.
-
-    Parameters
-    ----------
-    name : str
-    answers : iterable of (first, second, winner)
-        Ids; the winner is None for a tie.
-    ratings : mapping of str to float, optional
-        Ids to ratings, higher is better.
-    seed : int
-        For settling ties and pairs answered both ways.
+    Anything else the person does not know: `knows` is False, and `simulate` skips it. Of ratings,
+    by id, higher is better; the seed is for ties and for pairs answered both ways.
     """
 
     def __init__(
@@ -65,7 +56,13 @@ class RecordedPerson(User):
         self.generator = np.random.default_rng([seed, 11])
         self._won: dict[Pair, list[float]] = {}
         for first, second, winner in answers:
-            self._record(first, second, winner)
+            if first == second or winner not in (first, second, None):
+                raise AnswerError(
+                    f"{self.name}: the winner of {first!r} and {second!r} must be one of these two "
+                    f"different ids, or None for a tie; got {winner!r}"
+                )
+            low, high = sorted((first, second))
+            self._won.setdefault((low, high), []).append(0.5 if winner is None else winner == low)
 
     def __repr__(self) -> str:
         return f"RecordedPerson({self.name!r}, {len(self._won)} pairs, {len(self.ratings)} ratings)"
@@ -111,15 +108,6 @@ class RecordedPerson(User):
         won = bool(share) if sure else self.generator.random() < share
         return pair.first if won else pair.second
 
-    def _record(self, first: str, second: str, winner: str | None) -> None:
-        if first == second or winner not in (first, second, None):
-            raise AnswerError(
-                f"{self.name}: the winner of {first!r} and {second!r} must be one of these two "
-                f"different ids, or None for a tie; got {winner!r}"
-            )
-        low, high = sorted((first, second))
-        self._won.setdefault((low, high), []).append(0.5 if winner is None else winner == low)
-
     def _share(self, first: str, second: str) -> float | None:
         if first == second:
             return 0.5
@@ -133,30 +121,14 @@ class RecordedPerson(User):
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
-    """What people judged."""
+class People:
+    """Everybody in a folder of records, and the items that they judged."""
 
     texts: Mapping[str, str]  # ids to texts, in the order of the file; empty where there is none
     # ids to features of one length; empty when the texts are to be embedded
     features: Mapping[str, tuple[float, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class People:
-    """Everybody in a folder of records, and the items that they judged.
-
-    Parameters
-    ----------
-    items : Items
-    answers : mapping of str to list
-        By person, tuples (first, second, winner or None).
-    ratings : mapping of str to dict
-        By person, ids to ratings.
-    """
-
-    items: Items
-    answers: Mapping[str, list[Recorded]]
-    ratings: Mapping[str, dict[str, float]]
+    answers: Mapping[str, list[Recorded]]  # by person
+    ratings: Mapping[str, dict[str, float]]  # by person, ids to ratings
 
     @classmethod
     def read(cls, folder: str | Path) -> People:
@@ -164,12 +136,12 @@ class People:
 
         Raises FileFormatError naming the file, the line and what is wrong with it.
         """
-        items = _read_items(Path(folder))
-        answers = _read_answers(Path(folder), items)
-        ratings = _read_ratings(Path(folder), items)
+        texts, features = _read_items(Path(folder))
+        answers = _read_answers(Path(folder), texts)
+        ratings = _read_ratings(Path(folder), texts)
         if not answers and not ratings:
             raise OptionError(f"{folder}: has neither answers nor ratings of anybody")
-        return cls(items, answers, ratings)
+        return cls(texts, features, answers, ratings)
 
     @property
     def names(self) -> list[str]:
@@ -190,11 +162,9 @@ class People:
     def without(self, name: str) -> People:
         """Return everybody else: what may be known about a person before asking them."""
         self.person(name)
-        return People(
-            self.items,
-            {who: what for who, what in self.answers.items() if who != name},
-            {who: what for who, what in self.ratings.items() if who != name},
-        )
+        answers = {who: own for who, own in self.answers.items() if who != name}
+        ratings = {who: own for who, own in self.ratings.items() if who != name}
+        return replace(self, answers=answers, ratings=ratings)
 
     def pool(
         self,
@@ -207,23 +177,21 @@ class People:
 
         Items without features are embedded.
         """
-        idents = list(self.items.texts) if person is None else self.judged_by(person)
-        candidates = [
-            Candidate(text=self.items.texts[ident], id=ident, source="recorded") for ident in idents
-        ]
-        if self.items.features:
-            return Pool(question, candidates, [self.items.features[ident] for ident in idents])
+        idents = list(self.texts) if person is None else self.judged_by(person)
+        candidates = [Candidate(text=self.texts[i], id=i, source="recorded") for i in idents]
+        if self.features:
+            return Pool(question, candidates, [self.features[ident] for ident in idents])
         return Pool.from_texts(question, candidates, embedder=embedder)
 
     def judged_by(self, name: str) -> list[str]:
         """Return the items that one person rated, or else compared, in the order of the file."""
         person = self.person(name)
         judged = set(person.ratings) or {ident for pair in person.pairs for ident in pair}
-        return [ident for ident in self.items.texts if ident in judged]
+        return [ident for ident in self.texts if ident in judged]
 
 
-def _read_items(folder: Path) -> Items:
-    """Read the items of a folder: either all of them have features, equally many, or none has."""
+def _read_items(folder: Path) -> tuple[dict[str, str], dict[str, tuple[float, ...]]]:
+    """Read texts and features of items: either all have features, equally many, or none has."""
     texts: dict[str, str] = {}
     rows: dict[str, tuple[float, ...]] = {}
     for record, line in _records(folder, "items"):
@@ -240,10 +208,10 @@ def _read_items(folder: Path) -> Items:
             texts[ident], rows[ident] = text, row
     if not texts:
         raise FileFormatError(f"{folder}: has no items.jsonl or items.csv with at least one item")
-    return Items(texts, {ident: row for ident, row in rows.items() if row})
+    return texts, {ident: row for ident, row in rows.items() if row}
 
 
-def _read_answers(folder: Path, items: Items) -> dict[str, list[Recorded]]:
+def _read_answers(folder: Path, items: Collection[str]) -> dict[str, list[Recorded]]:
     """Read the answers of a folder by person; none if it has no such file."""
     answers: dict[str, list[Recorded]] = {}
     for record, line in _records(folder, "answers"):
@@ -259,7 +227,7 @@ def _read_answers(folder: Path, items: Items) -> dict[str, list[Recorded]]:
     return answers
 
 
-def _read_ratings(folder: Path, items: Items) -> dict[str, dict[str, float]]:
+def _read_ratings(folder: Path, items: Collection[str]) -> dict[str, dict[str, float]]:
     """Read the ratings of a folder by person; none if it has no such file."""
     ratings: dict[str, dict[str, float]] = {}
     for record, line in _records(folder, "ratings"):
@@ -328,9 +296,9 @@ def _ident(record: Mapping[str, Any], key: str) -> str:
     return str(value)
 
 
-def _item(record: Mapping[str, Any], key: str, items: Items) -> str:
+def _item(record: Mapping[str, Any], key: str, items: Collection[str]) -> str:
     ident = _ident(record, key)
-    if ident not in items.texts:
+    if ident not in items:
         raise ValueError(f"{key} names {ident!r}, which is not among the items")
     return ident
 

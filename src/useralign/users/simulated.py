@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from useralign.checks import is_finite, whole
 from useralign.domains.questions import Persona
 from useralign.errors import AnswerError, OptionError
+from useralign.methods.base import NORM_BOUND
 from useralign.models import embedder_for
-from useralign.users.base import User
+from useralign.users.base import User, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,15 +26,11 @@ if TYPE_CHECKING:
     from useralign.models import Embedder
     from useralign.pool import Candidate, Pool
 
+_text = partial(text_of, purpose="to compare with the description")
+
 
 class UtilityUser(User):
-    """A user who takes the candidate of higher utility; of equal ones the first.
-
-    Parameters
-    ----------
-    utility : callable
-        From a candidate to what it is worth.
-    """
+    """A user who takes the candidate of higher utility; of equal ones the first."""
 
     def __init__(self, utility: Callable[[Candidate], float]) -> None:
         self._utility = utility
@@ -57,29 +55,15 @@ class UtilityUser(User):
 class LinearUser(UtilityUser):
     """A user with utilities `<theta, phi>`.
 
-    Parameters
-    ----------
-    pool : Pool
-    theta : array_like, shape (d,), optional
-        The preference vector; when not given, uniform on the sphere of radius `norm_bound`.
-    seed : int
-        For that draw and for the answers.
-    norm_bound : float
-        S.
+    The preference vector theta has shape (d,); when not given, it is uniform on the sphere of
+    radius S = 3. The seed is for that draw and for the answers.
     """
 
-    def __init__(
-        self,
-        pool: Pool,
-        theta: ArrayLike | None = None,
-        *,
-        seed: int = 0,
-        norm_bound: float = 3.0,
-    ) -> None:
+    def __init__(self, pool: Pool, theta: ArrayLike | None = None, *, seed: int = 0) -> None:
         self.generator = np.random.default_rng([seed, 7])
         if theta is None:
             direction = self.generator.normal(size=pool.dimension)
-            theta = direction * (norm_bound / np.linalg.norm(direction))
+            theta = direction * (NORM_BOUND / np.linalg.norm(direction))
         self.theta: NDArray[np.float64] = np.asarray(theta, dtype=np.float64)
         if self.theta.shape != (pool.dimension,):
             raise OptionError(
@@ -117,14 +101,11 @@ class LinearUser(UtilityUser):
 
 
 class Consistent(LinearUser):
-    """Always takes the better one; ties go to the first. Parameters as for `LinearUser`."""
+    """Always takes the better one; ties go to the first."""
 
 
 class BTL(LinearUser):
-    """Takes the better one with probability `1 / (1 + exp(-difference))` (section 4).
-
-    Parameters as for `LinearUser`.
-    """
+    """Takes the better one with probability `1 / (1 + exp(-difference))` (section 4)."""
 
     def prefers(self, first: Candidate, second: Candidate) -> float:
         """Return the probability that `first` is chosen."""
@@ -139,28 +120,13 @@ class BTL(LinearUser):
 class RankedPersona(UtilityUser):
     """Always takes the candidate that stands higher in a ranking; needs no model.
 
-    Parameters
-    ----------
-    ranking : Persona or sequence of str
-        A persona of a domain, or the ids of all candidates and of the baseline, best first.
-    name, description : str, optional
-        Who it is, where `ranking` is not a Persona.
-
-    Raises
-    ------
-    OptionError
-        If an id stands there twice, or there are none.
+    The ranking is a persona of a domain, or the ids of all candidates and of the baseline, best
+    first. Raises OptionError if an id stands there twice, or there are none.
     """
 
-    def __init__(
-        self, ranking: Persona | Sequence[str], *, name: str = "", description: str = ""
-    ) -> None:
-        if isinstance(ranking, Persona):
-            name, description = ranking.name, ranking.description
-            ranking = ranking.ranking
-        self.name = name
-        self.description = description
-        self.ranking = tuple(ranking)
+    def __init__(self, ranking: Persona | Sequence[str]) -> None:
+        self.name = ranking.name if isinstance(ranking, Persona) else ""
+        self.ranking = tuple(ranking.ranking if isinstance(ranking, Persona) else ranking)
         self._positions = {ident: position for position, ident in enumerate(self.ranking)}
         if not self.ranking or len(self._positions) < len(self.ranking):
             raise OptionError(
@@ -207,16 +173,8 @@ class LikenessUser(UtilityUser):
 
     This is a stand-in for trying things out without a model, not a model of a person: it sees
     which words go together, and takes "hates chilli" for an interest in chilli. Where answers
-    matter, use `JudgePersona`, a ranking, or people.
-
-    Parameters
-    ----------
-    pool : Pool
-        The candidates that will be compared; each must have a text.
-    description : str
-        Who the person is and what they like.
-    embedder : str or Embedder, optional
-        The default embedder for texts when not given.
+    matter, use `JudgePersona`, a ranking, or people. Each candidate of the pool must have a text;
+    the embedder is the default one for texts when not given.
     """
 
     def __init__(
@@ -266,21 +224,8 @@ class Erring(User):
     """Another user with slips of the hand: a share of the answers is turned round.
 
     A slip depends on nothing, neither on the pair nor on how clear the preference is. What the user
-    likes is untouched by it, so `worth` and `win_rate` are those of the other user.
-
-    Parameters
-    ----------
-    user : User
-        Who would answer without slips.
-    rate : float
-        The share of answers that are turned round, from 0 to 0.5.
-    seed : int
-        For the slips.
-
-    Raises
-    ------
-    OptionError
-        If the rate is out of its range.
+    likes is untouched by it, so `worth` and `win_rate` are those of the other user. Raises
+    OptionError if the rate, the share of answers, is not from 0 to 0.5.
     """
 
     def __init__(self, user: User, rate: float, *, seed: int = 0) -> None:
@@ -324,12 +269,3 @@ def _directions(embedder: Embedder, texts: list[str]) -> NDArray[np.float64]:
     vectors = embedder.embed_texts(texts)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0))
-
-
-def _text(candidate: Candidate) -> str:
-    if not candidate.text.strip():
-        raise OptionError(
-            f"candidate {candidate.label} has no text to compare with the description; "
-            "pictures need one that says what they show"
-        )
-    return candidate.text

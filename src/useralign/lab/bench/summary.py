@@ -15,7 +15,9 @@ from useralign.lab.bench.contest import BUDGET, TIMES, state_at
 from useralign.lab.cell import with_dimension
 from useralign.lab.figures import LOOKS, draw_band, new_figure, save, styled
 from useralign.lab.metrics import mean_sem
-from useralign.lab.tables import EARLY, Table, Value
+from useralign.lab.paper import Mean
+from useralign.lab.tables import EARLY, Table
+from useralign.lab.wording import load_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from useralign.lab.bench.contest import Contest
-    from useralign.lab.paper import Mean
 
     Cells = Sequence[Mapping[str, Any]]
 
@@ -36,20 +37,7 @@ METRICS = {
 }
 SCREENS = {"top3": "Probability of the best three", "words": "Share of words read"}
 LEVEL = 0.9
-TITLES = {
-    "persona": "personas",
-    "slip05": "personas, 5% of clicks wrong",
-    "slip10": "personas, 10% of clicks wrong",
-    "coin": "personas who toss a coin",
-    "indifferent": "personas who call all equal",
-    "recorded": "recorded people",
-    "consistent": "consistent users",
-    "btl": "BTL users",
-    "flip10": "consistent but for 10% of clicks",
-    "flip20": "consistent but for 20% of clicks",
-    "unexplained": "utilities that features say nothing of",
-    "ranking": "a ranking at random",
-}
+TITLES: dict[str, str] = load_words()["people"]  # by kind of users
 # Of methods that have no look of their own.
 _OTHERS = (("#B8A400", "<"), ("#555555", ">"), ("#8C564B", "*"))
 
@@ -62,11 +50,6 @@ class End(NamedTuple):
     words: Mean
     top3: Mean
     regret: Mean
-
-    def to_dict(self) -> dict[str, float]:
-        """Return it as plain data."""
-        means = {name: round(getattr(self, name).mean, 6) for name in ("words", "top3", "regret")}
-        return {"per_screen": self.per_screen, "screens": self.screens, **means}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +70,17 @@ class Line:
             metric: {str(t): mean.to_dict() for t, mean in row.items()}
             for metric, row in self.means.items()
         }
-        return {
+        data: dict[str, Any] = {
             "method": self.method,
             "interactions": self.count,
             **means,
             "questions_to_90": self.to_level,
             "milliseconds": None if self.milliseconds is None else round(self.milliseconds, 3),
-            **({} if self.end is None else {"end": self.end.to_dict()}),
         }
+        if self.end is not None:
+            ends = self.end._asdict().items()
+            data["end"] = {k: round(v.mean, 6) if isinstance(v, Mean) else v for k, v in ends}
+        return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,22 +179,18 @@ def screen_tables(groups: Sequence[Group]) -> list[Table]:
 
 def overviews(groups: Sequence[Group]) -> list[Table]:
     """Build a table per metric: a row per group, a column per method, two numbers of answers."""
-    methods = list(dict.fromkeys(line.method for group in groups for line in group.lines))
     tables = []
     for metric, title in METRICS.items():
-        rows: list[tuple[Value, ...]] = []
-        errors = [0.0]
+        rows, errors = [], [0.0]
         for group in groups:
-            lines = {line.method: line.means[metric] for line in group.lines}
-            errors += [lines[m][t].sem for m in lines for t in EARLY]
-            texts = [
-                " / ".join(f"{lines[m][t].mean:.2f}" for t in EARLY) if m in lines else None
-                for m in methods
-            ]
+            means = [[line.means[metric][t] for t in EARLY] for line in group.lines]
+            errors += [mean.sem for pair in means for mean in pair]
+            texts = [" / ".join(f"{mean.mean:.2f}" for mean in pair) for pair in means]
             rows.append((f"{group.title} ({group.lines[0].count})", *texts))
+        heading = f"{title} after {' and '.join(map(str, EARLY))} answers"
         note = f"Standard errors are at most {max(errors):.2f}."
-        name, after = f"overview-{metric}", " and ".join(map(str, EARLY))
-        tables.append(Table(name, f"{title} after {after} answers", ("On", *methods), rows, note))
+        columns = ("On", *_methods(groups))
+        tables.append(Table(f"overview-{metric}", heading, columns, rows, note))
     return tables
 
 
@@ -232,25 +214,23 @@ def short_tables(groups: Sequence[Group]) -> list[Table]:
 
 def clock_table(groups: Sequence[Group]) -> Table:
     """Build the table of milliseconds per step: a row per method, a column per pool."""
-    methods = list(dict.fromkeys(line.method for group in groups for line in group.lines))
-    pools = list(dict.fromkeys(group.pool for group in groups))
-
-    def mean(method: str, pool: str) -> float | None:
-        means = [
-            line.milliseconds
-            for group in groups
-            for line in group.lines
-            if group.pool == pool and line.method == method and line.milliseconds is not None
-        ]
-        return float(np.mean(means)) if means else None
-
+    times: dict[str, dict[str, list[float]]] = {group.pool: {} for group in groups}
+    for group in groups:
+        for line in group.lines:
+            if line.milliseconds is not None:
+                times[group.pool].setdefault(line.method, []).append(line.milliseconds)
+    means = [{m: float(np.mean(spent)) for m, spent in of.items()} for of in times.values()]
     return Table(
         "milliseconds",
         "Milliseconds a step",
-        ("Method", *pools),
-        [(method, *(mean(method, pool) for pool in pools)) for method in methods],
+        ("Method", *times),
+        [(method, *(of.get(method) for of in means)) for method in _methods(groups)],
         "As measured when the cells were computed; times depend on the machine.",
     )
+
+
+def _methods(groups: Sequence[Group]) -> list[str]:
+    return [line.method for line in groups[0].lines] if groups else []
 
 
 @styled
