@@ -50,14 +50,10 @@ def chat_body(
         body["temperature"] = request.temperature
     newer = "max_tokens" in left_out
     body["max_completion_tokens" if newer else "max_tokens"] = request.max_tokens
-    # What OpenAI itself does not know, its client takes in a part of their own.
-    extra: dict[str, Any] = {}
     if request.seed is not None and "seed" not in left_out:
-        (body if seed == "seed" else extra)[seed] = request.seed
+        body[seed] = request.seed
     if request.min_p is not None and "min_p" not in left_out:
-        extra["min_p"] = request.min_p
-    if extra:
-        body["extra_body"] = extra
+        body["min_p"] = request.min_p
     if request.schema is not None and "response_format" not in left_out:
         schema = {"name": "answer", "strict": True, "schema": dict(request.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}

@@ -194,11 +194,12 @@ class Generator(ABC):
         """Generate one picture."""
         raise ModelUnavailableError(f"{self.name} ({self.model}) draws no pictures")
 
-    async def release(self) -> None:  # noqa: B027 - as below
+    async def release(self) -> None:  # noqa: B027 - most have nothing to release
         """Release what belongs to this event loop, which is about to end; weights stay."""
 
-    async def aclose(self) -> None:  # noqa: B027 - most have nothing to close
+    async def aclose(self) -> None:
         """Release connections and weights. Calling it twice is harmless."""
+        await self.release()
 
 
 def wait_for(call: Coroutine[Any, Any, Result], *generators: Generator) -> Result:

@@ -372,7 +372,6 @@ def _join(begin: str, rest: str) -> str:
 
 def _body(model: str, request: TextRequest) -> dict[str, Any]:
     body = chat_body(model, request, set())
-    body |= body.pop("extra_body", {})
     if request.seed is not None:
         body["seed"] = request.seed % _LARGEST_SEED
     if request.begin:

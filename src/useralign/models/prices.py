@@ -6,14 +6,9 @@ import os
 import re
 import tomllib
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from useralign.errors import FileFormatError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 VARIABLE = "USERALIGN_PRICES"
 _DATE = re.compile(r"-\d{4}(-?\d{2}){0,2}$")
@@ -33,21 +28,16 @@ class Price:
         return tokens / 1e6 + self.image * images
 
 
-class Prices:
-    """Prices by model: those of this package, and over them those of a file of one's own.
+def find_price(model: str) -> Price | None:
+    """Return a model's price; a dated version has that of its undated name.
 
-    `USERALIGN_PRICES` names it. Raises `FileFormatError` if it cannot be read as prices.
+    The prices in the file that `USERALIGN_PRICES` names go before those of this package. Raises
+    `FileFormatError` if that cannot be read as prices.
     """
-
-    def __init__(self) -> None:
-        shipped = files("useralign.models").joinpath("prices.toml").read_text("utf-8")
-        self._prices = _table(tomllib.loads(shipped), "prices.toml")
-        if own := os.environ.get(VARIABLE):
-            self._prices |= _read(Path(own))
-
-    def find(self, model: str) -> Price | None:
-        """Return a model's price; a dated version has that of its undated name."""
-        return self._prices.get(model) or self._prices.get(_DATE.sub("", model))
+    prices = _read(Path(__file__).with_name("prices.toml"))
+    if path := os.environ.get(VARIABLE):
+        prices |= _read(Path(path))
+    return prices.get(model) or prices.get(_DATE.sub("", model))
 
 
 def _read(path: Path) -> dict[str, Price]:
@@ -57,18 +47,13 @@ def _read(path: Path) -> dict[str, Price]:
         raise FileFormatError(f"{path}: prices cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{path}: is not TOML ({error})") from error
-    return _table(tables, str(path))
-
-
-def _table(tables: Mapping[str, Any], where: str) -> dict[str, Price]:
     prices = {}
     for model, fields in tables.items():
         try:
-            price = Price(**{name: float(value) for name, value in fields.items()})
+            prices[model] = Price(**{name: float(value) for name, value in fields.items()})
         except (AttributeError, OverflowError, TypeError, ValueError) as error:
             raise FileFormatError(
-                f"{where}: the price of {model!r} is {fields!r}; expected input, output or image "
+                f"{path}: the price of {model!r} is {fields!r}; expected input, output or image "
                 "with a number each, in US dollars per million tokens (image: per picture)"
             ) from error
-        prices[model] = price
     return prices
