@@ -187,6 +187,17 @@ def test_a_time_out_is_tried_again(service: ScriptedService) -> None:
     assert len(service.requests) == 2
 
 
+def test_what_is_passed_on_says_how_long_it_was_waited_for(
+    service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("useralign.models.openai._PATIENCE", 0.3)
+    service.will(Reply(chat(), delay=2.0))
+    generator = make(service, timeout=0.1)
+    body = {"model": "m", "messages": []}
+    with pytest.raises(ModelUnavailableError, match=r"gave no answer in 0\.3 s \(tried once\)"):
+        wait_for(generator.relay(body), generator)
+
+
 def test_nobody_listens(service: ScriptedService) -> None:
     service.server_close()
     with pytest.raises(ModelUnavailableError, match=r"cannot be reached .*is the address right"):

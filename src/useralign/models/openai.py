@@ -194,7 +194,7 @@ class OpenAI(Generator):
         except openai.APIStatusError as error:
             failure = self._as_it_is(error)
         except openai.APIConnectionError as error:
-            failure = self._unreachable(error)
+            failure = self._unreachable(error, _PATIENCE)
         except openai.APIError as error:  # what it says in the middle of its answer
             yield {"error": json.loads(self._redact(json.dumps(error.body)))}
         except Exception as error:  # noqa: BLE001 - the HTTP library's own, or what is no JSON
@@ -304,7 +304,7 @@ class OpenAI(Generator):
         except openai.APIStatusError as error:
             return self._as_it_is(error) if as_it_is else self._refusal(error, body)
         except openai.OpenAIError as error:
-            return self._unreachable(error)
+            return self._unreachable(error, seconds)
 
     async def _read(
         self, chunks: AsyncIterator[bytes], limit: int, seconds: float
@@ -346,11 +346,11 @@ class OpenAI(Generator):
             self._connections[loop] = _Connection(client, slots)
         return self._connections[loop]
 
-    def _unreachable(self, error: openai.OpenAIError) -> ModelError:
+    def _unreachable(self, error: openai.OpenAIError, seconds: float) -> ModelError:
         import openai  # noqa: PLC0415
 
         if isinstance(error, openai.APITimeoutError):
-            return _with_tries(self._unavailable(_too_slow(self._timeout)), _tries(error))
+            return _with_tries(self._unavailable(_too_slow(seconds)), _tries(error))
         cause = chat.shorten(self._redact(str(error.__cause__ or error)))
         message = f"cannot be reached ({cause}); is the address right?"
         return _with_tries(self._unavailable(message), _tries(error))
