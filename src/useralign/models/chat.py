@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from useralign.models.generator import Generator, Text
 
 _MOST_QUOTED = 200
+_MOST_TOKENS = 512  # to write, where a request does not say
 _PIECE = 48  # characters of a chunk
 _BEYOND_TEXT = ("tools", "functions", "response_format", "logprobs", "audio")
 _MEDIA_TYPES = {
@@ -60,26 +61,27 @@ def chat_body(
     return body
 
 
-def chat_request(body: Mapping[str, Any], tokens: int = 512) -> TextRequest:
+def chat_request(body: Mapping[str, Any]) -> TextRequest:
     """Read a chat completion as a request for one text; the inverse of `chat_body`.
 
-    Pictures and what else is in its messages is left out. `tokens` is the most to write where it
-    does not say.
+    Pictures and what else is in its messages is left out.
     """
     if more := next((name for name in _BEYOND_TEXT if body.get(name)), None):
         raise OptionError(f"the model here writes one text and no more, but was asked for {more}")
     turns = [(str(m.get("role")), content_text(m.get("content"))) for m in body["messages"]]
     system = "\n\n".join(text for role, text in turns if role in ("system", "developer"))
-    said = [(role, text) for role, text in turns if role in ("user", "assistant")]
+    dialogue = [(role, text) for role, text in turns if role in ("user", "assistant")]
     examples = [
-        (one[1], two[1]) for one, two in pairwise(said) if (one[0], two[0]) == ("user", "assistant")
+        (prompt, reply)
+        for (first, prompt), (second, reply) in pairwise(dialogue)
+        if (first, second) == ("user", "assistant")
     ]
-    most = body.get("max_completion_tokens") or body.get("max_tokens") or tokens
+    most = body.get("max_completion_tokens") or body.get("max_tokens") or _MOST_TOKENS
     warmth = 1.0 if body.get("temperature") is None else body["temperature"]
     if not is_whole(most) or not is_finite(warmth):
         raise OptionError(f"max_tokens {most!r:.40} and temperature {warmth!r:.40} must be numbers")
     return TextRequest(
-        said[-1][1] if said else system,
+        dialogue[-1][1] if dialogue else system,
         system=system or None,
         temperature=float(warmth),
         max_tokens=int(most),
@@ -139,42 +141,35 @@ async def stream(generator: Generator, body: Mapping[str, Any]) -> AsyncIterator
 def chunks(reply: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Cut the reply of a chat completion into chunks, as one that is streamed; usage is the last.
 
-    Parameters
-    ----------
-    reply : mapping
-        With choices that have messages; whatever else they hold comes first.
+    It must have choices with messages; whatever else these hold comes first.
     """
     head = {key: value for key, value in reply.items() if key not in ("choices", "usage")}
     head["object"] = "chat.completion.chunk"
     for choice in reply["choices"]:
-        message, place = dict(choice["message"]), {"index": choice.get("index", 0)}
+        message, index = dict(choice["message"]), {"index": choice.get("index", 0)}
         text = str(message.pop("content", None) or "")
         if isinstance(calls := message.get("tool_calls"), list):
             message["tool_calls"] = [{"index": n, **call} for n, call in enumerate(calls)]
         deltas = [message | {"content": "" if text else None}]
         deltas += [{"content": text[k : k + _PIECE]} for k in range(0, len(text), _PIECE)]
         for delta in deltas:
-            yield head | {"choices": [place | {"delta": delta, "finish_reason": None}]}
-        end = place | {"delta": {}, "finish_reason": choice.get("finish_reason")}
+            yield head | {"choices": [index | {"delta": delta, "finish_reason": None}]}
+        end = index | {"delta": {}, "finish_reason": choice.get("finish_reason")}
         yield head | {"choices": [end]}
     yield head | {"choices": [], "usage": reply.get("usage")}
 
 
 def _messages(request: TextRequest) -> list[dict[str, Any]]:
-    system = [("system", request.system)] if request.system else []
-    turns = [
-        turn
-        for prompt, reply in request.examples
-        for turn in (("user", prompt), ("assistant", reply))
-    ]
-    messages: list[dict[str, Any]] = [
-        {"role": role, "content": content}
-        for role, content in (*system, *turns, ("user", request.prompt))
-    ]
+    messages: list[dict[str, Any]] = []
+    if request.system:
+        messages.append({"role": "system", "content": request.system})
+    for prompt, reply in request.examples:
+        messages.append({"role": "user", "content": prompt})
+        messages.append({"role": "assistant", "content": reply})
+    content: Any = request.prompt
     if request.images:
-        parts = [{"type": "text", "text": request.prompt}, *map(_image_part, request.images)]
-        messages[-1]["content"] = parts
-    return messages
+        content = [{"type": "text", "text": content}, *map(_image_part, request.images)]
+    return [*messages, {"role": "user", "content": content}]
 
 
 def _image_part(path: str) -> dict[str, Any]:

@@ -93,10 +93,9 @@ class OpenAI(Generator):
 
     def __init__(
         self,
-        model: str = "",  # for texts; the name of an image model is taken as `image_model`
+        model: str = "",  # for texts, or for pictures if it is a model that draws
         *,
         provider: str | Provider = "openai",  # who serves it: a name in `providers.toml`
-        image_model: str = "",  # for pictures
         base_url: str | None = None,  # another address, such as that of a proxy
         key_file: str | Path | None = None,  # holds the key, instead of the environment
         timeout: float | None = None,  # seconds for one try
@@ -125,7 +124,7 @@ class OpenAI(Generator):
         self.name = who.name
         self.makes = who.makes
         self.model = model
-        self.image_model = model if draws else image_model or who.image_model
+        self.image_model = model if draws else who.image_model
         self.base_url = without_secrets(address)
         self._address = address
         self._key = _key_for(who, address, key_file)
