@@ -28,7 +28,7 @@ from useralign.models import (
 )
 from useralign.models import providers as shipped
 from useralign.models.providers import Provider, providers
-from useralign.models.servers import find_servers, forget_servers, parameter_count
+from useralign.models.servers import find_servers, parameter_count
 
 # What each of them replies, as its documentation shows it.
 OLLAMA = {
@@ -128,6 +128,11 @@ KINDS = {
     "llamacpp": ("/v1/models", LLAMA_CPP, ["gemma-3-4b-it-Q4_K_M.gguf"]),
     "vllm": ("/v1/models", VLLM, ["Qwen/Qwen2.5-7B-Instruct"]),
 }
+
+
+def forget_servers() -> None:
+    """Look anew at the next call."""
+    servers._last = None
 
 
 def ask(name: str, **options: Any) -> Text:

@@ -8,7 +8,6 @@ import re
 import tomllib
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,12 +22,9 @@ _SHORTEST_SECRET = 8
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A service, or a kind of server on a person's own machine.
+    """A service, or a kind of server on a person's own machine; `providers.toml` explains it."""
 
-    `name` stands before the colon in the name of a model; `providers.toml` explains the rest.
-    """
-
-    name: str
+    name: str  # what stands before the colon in the name of a model
     label: str
     key: str
     base_url: str = ""
@@ -69,7 +65,7 @@ class Provider:
 @cache
 def providers() -> dict[str, Provider]:
     """Return all of them by their names, the preferred ones first."""
-    text = files("useralign.models").joinpath("providers.toml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("providers.toml").read_text(encoding="utf-8")
     return {
         name: Provider(name, **table | {"leaves_out": tuple(table.get("leaves_out", ()))})
         for name, table in tomllib.loads(text).items()
@@ -145,13 +141,16 @@ def read_key(variable: str, file: str | Path | None = None) -> str | None:
     `_FILE` at its end names. Raises `ModelUnavailableError` if a file cannot be read, or what is
     there cannot be a key.
     """
-    path = file or os.environ.get(f"{variable}_FILE")
-    if path and (file or not os.environ.get(variable)):
+    key, source = os.environ.get(variable, ""), variable
+    if path := file or ("" if key else os.environ.get(f"{variable}_FILE")):
         source = f"the key file {path}"
-        key = _read_key_file(Path(path).expanduser())
-    else:
-        source = variable
-        key = os.environ.get(variable, "").strip()
+        try:
+            key = Path(path).expanduser().read_text(encoding="utf-8")
+        except OSError as error:
+            raise ModelUnavailableError(f"{source} cannot be read ({error.strerror})") from error
+        except UnicodeDecodeError:
+            raise ModelUnavailableError(f"{source} is not a text file") from None
+    key = key.strip()
     # A line break or a letter beyond ASCII would make the HTTP library fail with a message that
     # quotes the whole header.
     if key and not _USABLE_KEY.fullmatch(key):
@@ -160,17 +159,6 @@ def read_key(variable: str, file: str | Path | None = None) -> str | None:
             "and signs"
         )
     return key or None
-
-
-def _read_key_file(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise ModelUnavailableError(
-            f"the key file {path} cannot be read ({error.strerror})"
-        ) from error
-    except UnicodeDecodeError:
-        raise ModelUnavailableError(f"the key file {path} is not a text file") from None
 
 
 def all_keys() -> list[str]:

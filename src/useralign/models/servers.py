@@ -98,12 +98,6 @@ def ask_server(provider: Provider) -> Server | None:
     return answers[0] if answers else None
 
 
-def forget_servers() -> None:
-    """Look anew at the next call, as after one was started."""
-    global _last  # noqa: PLW0603
-    _last = None
-
-
 def _places() -> tuple[Provider, ...]:
     setting = os.environ.get(VARIABLE, "").strip()
     if setting.lower() == OFF:
@@ -150,10 +144,10 @@ def _ask(place: Provider, sockets: list[socket.socket]) -> Server | None:
         key = read_key(place.key)
     except (OptionError, ModelUnavailableError) as error:
         return Server(replace(place, base_url=without_secrets(place.base_url)), trouble=str(error))
-    root = place.base_url.removesuffix("/v1")
-    # The paths of their own say more; the common one is there in every version.
-    own = [root + place.models] if place.models else []
-    for url in dict.fromkeys((*own, f"{place.base_url}/models")):
+    # The path of its own says more; the common one is there in every version.
+    common = f"{place.base_url}/models"
+    own = place.base_url.removesuffix("/v1") + place.models if place.models else common
+    for url in dict.fromkeys((own, common)):
         try:
             status, body = _get(url, key, sockets)
             if status in {401, 403}:
@@ -185,37 +179,31 @@ def _get(url: str, key: str | None, sockets: list[socket.socket]) -> tuple[int, 
 
 
 def _models(data: Any) -> tuple[ServedModel, ...] | None:
-    """Read a list of models as Ollama or OpenAI write it; None if it is something else."""
-    if not isinstance(data, dict):
-        return None
-    items = data.get("data") if data.get("object") == "list" else data.get("models")
-    if not isinstance(items, list):
-        return None
-    models = [_model(item) for item in items[:_MOST_MODELS] if isinstance(item, dict)]
-    return tuple(sorted((m for m in models if m is not None), key=lambda m: not m.loaded))
+    """Read a list of models as OpenAI or Ollama write it; None if it is something else."""
+    match data:
+        case {"object": "list", "data": list(items)} | {"models": list(items)}:
+            models = [_model(item) for item in items[:_MOST_MODELS] if isinstance(item, dict)]
+            return tuple(sorted(filter(None, models), key=lambda model: not model.loaded))
+    return None
 
 
 def _model(item: dict[str, Any]) -> ServedModel | None:
     name = item.get("id", item.get("name"))
     if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
         return None
-    details = item.get("details")
-    family = details.get("family") if isinstance(details, dict) else ""
-    if _NO_WRITER.search(f"{name} {family} {item.get('type')}"):
+    details, meta, status = (
+        value if isinstance(value := item.get(key), dict) else {}
+        for key in ("details", "meta", "status")
+    )
+    if _NO_WRITER.search(f"{name} {details.get('family')} {item.get('type')}"):
         return None
-    # LM Studio's word for it, and that of a llama.cpp that serves several models.
-    status = item.get("status")
-    state = status.get("value") if isinstance(status, dict) else item.get("state")
-    return ServedModel(name, _parameters(name, item), state == "loaded")
-
-
-def _parameters(name: str, item: dict[str, Any]) -> float | None:
-    details, meta = item.get("details"), item.get("meta")
-    if isinstance(meta, dict) and isinstance(meta.get("n_params"), int | float):
-        return float(meta["n_params"])
-    if isinstance(details, dict) and (count := parameter_count(str(details.get("parameter_size")))):
-        return count
-    return parameter_count(name, item.get("size"))
+    count = meta.get("n_params")
+    if not isinstance(count, int | float):
+        count = parameter_count(str(details.get("parameter_size")))
+        count = count or parameter_count(name, item.get("size"))
+    # A llama.cpp that serves several models has a status, LM Studio's have a state.
+    state = status.get("value", item.get("state"))
+    return ServedModel(name, count, state == "loaded")
 
 
 def parameter_count(name: str, size: object = None) -> float | None:
