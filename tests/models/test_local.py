@@ -142,7 +142,11 @@ def test_cancelling_stops_the_model_and_leaves_it_usable(
     complete = Local._complete
 
     def counted(model: Local, body: Any, stop: Any, take: Any) -> None:
-        complete(model, body, stop, lambda chunk: (chunks.append(chunk), take(chunk)))
+        def count(chunk: Any) -> None:
+            chunks.append(chunk)
+            take(chunk)
+
+        complete(model, body, stop, count)
 
     async def run() -> Text:
         job = asyncio.create_task(local.text(TextRequest("Tell a long story.", max_tokens=900)))

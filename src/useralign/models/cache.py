@@ -153,11 +153,10 @@ class CachedGenerator(Generator):
             return await self.generator.text(request)
         key = self._key("text", request)
         async with self._alone(key):
-            if (fields := self._read(key, "text", "model", "finish")) is not None:
+            if fields := self._read(key, "text", "model", "finish"):
                 return Text(fields["text"], fields["model"], fields["finish"], cached=True)
             text = await self.generator.text(request)
-            fields = {"text": text.text, "model": text.model, "finish": text.finish}
-            self._cache.put({key: _packed_reply(fields)})
+            self._put(key, {"text": text.text, "model": text.model, "finish": text.finish})
             return text
 
     async def image(self, request: ImageRequest) -> Picture:
@@ -166,11 +165,11 @@ class CachedGenerator(Generator):
             return await self.generator.image(request)
         key = self._key("image", request)
         async with self._alone(key):
-            if (fields := self._read(key, "model", "media_type")) is not None:
+            if fields := self._read(key, "model", "media_type"):
                 return Picture(fields["data"], fields["model"], fields["media_type"], cached=True)
             picture = await self.generator.image(request)
             fields = {"model": picture.model, "media_type": picture.media_type}
-            self._cache.put({key: _packed_reply(fields, picture.data)})
+            self._put(key, fields, picture.data)
             return picture
 
     async def release(self) -> None:
@@ -186,12 +185,22 @@ class CachedGenerator(Generator):
         text = json.dumps(parts, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).digest()
 
+    def _put(self, key: bytes, fields: dict[str, str], data: bytes = b"") -> None:
+        """Store a reply as a line of JSON and, for a picture, its bytes."""
+        self._cache.put({key: json.dumps(fields).encode() + b"\n" + data})
+
     def _read(self, key: bytes, *names: str) -> dict[str, Any] | None:
         """Return the fields of a cached reply, or None if there is none that has these."""
         value = self._cache.get([key]).get(key)
-        fields = _old_reply(self.folder, key.hex()) if value is None else _unpacked_reply(value)
-        sound = isinstance(fields, dict) and all(isinstance(fields.get(n), str) for n in names)
-        return fields if sound else None
+        try:
+            if value is None:
+                fields = _old_reply(self.folder, key.hex())
+            else:
+                line, _, data = value.partition(b"\n")
+                fields = dict(json.loads(line), data=data)
+        except (FileFormatError, OSError, KeyError, TypeError, ValueError):
+            return None
+        return fields if all(isinstance(fields.get(name), str) for name in names) else None
 
     @contextlib.asynccontextmanager
     async def _alone(self, key: bytes) -> AsyncIterator[None]:
@@ -205,32 +214,17 @@ class CachedGenerator(Generator):
                 self._busy.pop(key, None)
 
 
-def _packed_reply(fields: dict[str, str], data: bytes = b"") -> bytes:
-    """Return a line of JSON and, for a picture, its bytes."""
-    return json.dumps(fields).encode() + b"\n" + data
-
-
-def _unpacked_reply(value: bytes) -> dict[str, Any] | None:
-    line, _, data = value.partition(b"\n")
-    try:
-        return dict(json.loads(line), data=data)
-    except (ValueError, TypeError):
-        return None
-
-
-def _old_reply(folder: Path, digest: str) -> dict[str, Any] | None:
-    """Return the fields of a reply that version 0.1 kept as a JSON file, or None."""
+def _old_reply(folder: Path, digest: str) -> dict[str, Any]:
+    """Return the fields of a reply that version 0.1 kept as a JSON file."""
     path = folder / digest[:2] / f"{digest}.json"
-    try:
-        fields = dict(read_json(path)["answer"])
-        if "data" not in fields:
-            return fields
+    fields = dict(read_json(path)["answer"])
+    if file := fields.pop("data", None):
         # Only the name counts: an entry must not lead out of its own folder.
-        data = (path.parent / Path(fields["data"]["file"]).name).read_bytes()
-        sound = hashlib.sha256(data).hexdigest() == fields["data"]["sha256"]
-        return fields | {"data": data} if sound else None
-    except (FileFormatError, OSError, KeyError, TypeError, ValueError):
-        return None
+        data = (path.parent / Path(file["file"]).name).read_bytes()
+        if hashlib.sha256(data).hexdigest() != file["sha256"]:
+            raise ValueError("the picture was changed or damaged")
+        fields["data"] = data
+    return fields
 
 
 class CachedEmbedder(Embedder):

@@ -154,8 +154,9 @@ class Local(Generator):
                 "0 each"
             )
         self.model = str(model)
-        options = {"threads": thread_count(threads), "context": context, "parallel": parallel}
-        self._load = functools.partial(load, model, **options)
+        self._load = functools.partial(
+            load, model, threads=thread_count(threads), context=context, parallel=parallel
+        )
         self._parallel = parallel
         self._timeout = timeout
         self._server: Any = None
