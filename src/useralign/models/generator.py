@@ -27,23 +27,14 @@ _HEADS = {
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What calls to a model used. Add two to get their sum.
-
-    Parameters
-    ----------
-    calls, input_tokens, output_tokens, images : int
-    seconds : float
-        Time spent in the calls, added up.
-    cost : float or None
-        In US dollars; None when no price is known.
-    """
+    """What calls to a model used. Add two to get their sum."""
 
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     images: int = 0
-    seconds: float = 0.0
-    cost: float | None = 0.0
+    seconds: float = 0.0  # spent in the calls, added up
+    cost: float | None = 0.0  # in US dollars; None when no price is known
 
     def __add__(self, other: Usage) -> Usage:
         unknown = self.cost is None or other.cost is None
