@@ -17,6 +17,7 @@ import sqlite3
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from useralign.models.embedder import Embedder, as_paths, as_texts, as_vectors
 from useralign.models.generator import Generator, Picture, Text, TextRequest, plain
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,13 +38,12 @@ Item = TypeVar("Item")
 
 # Seconds to wait for another process that is writing.
 _PATIENCE = 10.0
-# SQLite takes at least this many parameters in one statement, whatever its version.
-_CHUNK = 500
 # A vector of 384 or 512 numbers fits ten times into such a page; smaller ones waste half of it.
 _PAGE = "PRAGMA page_size = 16384"
 _TABLE = """
 CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL, crc INTEGER NOT NULL)
 """
+_SELECT = "SELECT value, crc FROM entries WHERE key = ?"
 
 
 class Cache:
@@ -62,11 +62,12 @@ class Cache:
             return {}
         try:
             with self._open() as base:
-                return dict(_select(base, keys))
+                rows = [(key, base.execute(_SELECT, [key]).fetchone()) for key in keys]
         except sqlite3.Error as error:
             log.warning("the cache %s cannot be read (%s)", self.path, error)
             self._put_aside_if_damaged(error)
             return {}
+        return {key: row[0] for key, row in rows if row and _is_sound(*row)}
 
     def put(self, entries: Mapping[bytes, bytes]) -> None:
         """Store values; those of keys that are there already are replaced."""
@@ -107,14 +108,8 @@ class Cache:
         return damaged
 
 
-def _select(base: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    for start in range(0, len(keys), _CHUNK):
-        chunk = keys[start : start + _CHUNK]
-        marks = ",".join("?" * len(chunk))
-        query = f"SELECT key, value, crc FROM entries WHERE key IN ({marks})"  # noqa: S608 - marks
-        for key, value, crc in base.execute(query, chunk):
-            if isinstance(value, bytes) and zlib.crc32(value) == crc:
-                yield key, value
+def _is_sound(value: object, crc: object) -> bool:
+    return isinstance(value, bytes) and zlib.crc32(value) == crc
 
 
 class CachedGenerator(Generator):
@@ -137,7 +132,7 @@ class CachedGenerator(Generator):
         self.sees = generator.sees
         self.model = generator.model
         self._cache = Cache(self.folder / "replies.sqlite")
-        self._busy: dict[bytes, asyncio.Lock] = {}
+        self._busy: WeakValueDictionary[bytes, asyncio.Lock] = WeakValueDictionary()
 
     def __repr__(self) -> str:
         return f"CachedGenerator({self.generator!r})"
@@ -202,16 +197,9 @@ class CachedGenerator(Generator):
             return None
         return fields if all(isinstance(fields.get(name), str) for name in names) else None
 
-    @contextlib.asynccontextmanager
-    async def _alone(self, key: bytes) -> AsyncIterator[None]:
-        """Let the second of two equal requests wait for the first, and use its reply."""
-        lock = self._busy.setdefault(key, asyncio.Lock())
-        try:
-            async with lock:
-                yield
-        finally:
-            if not lock.locked():
-                self._busy.pop(key, None)
+    def _alone(self, key: bytes) -> asyncio.Lock:
+        """Return a lock that makes the second of two equal requests wait for the first's reply."""
+        return self._busy.setdefault(key, asyncio.Lock())
 
 
 def _old_reply(folder: Path, digest: str) -> dict[str, Any]:

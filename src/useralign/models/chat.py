@@ -1,4 +1,4 @@
-"""OpenAI's format: writing requests, and reading replies.
+"""OpenAI's format as a client has it: writing requests, and reading replies.
 
 A reply is data from elsewhere: nothing about it is assumed. The client's own reply types do not
 validate, so replies are read from plain JSON here.
@@ -9,23 +9,18 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
-from useralign.checks import is_finite, is_whole
-from useralign.errors import ModelAnswerError, OptionError
-from useralign.models.generator import TextRequest, Usage, picture_suffix
+from useralign.errors import ModelAnswerError
+from useralign.models.generator import Usage, picture_suffix
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+    from collections.abc import Collection
 
-    from useralign.models.generator import Generator, Text
+    from useralign.models.generator import TextRequest
 
 _MOST_QUOTED = 200
-_MOST_TOKENS = 512  # to write, where a request does not say
-_PIECE = 48  # characters of a chunk
-_BEYOND_TEXT = ("tools", "functions", "response_format", "logprobs", "audio")
 _MEDIA_TYPES = {
     ".png": "image/png",
     ".jpg": "image/jpeg",
@@ -59,104 +54,6 @@ def chat_body(
         schema = {"name": "answer", "strict": True, "schema": dict(request.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body
-
-
-def chat_request(body: Mapping[str, Any]) -> TextRequest:
-    """Read a chat completion as a request for one text; the inverse of `chat_body`.
-
-    Pictures and what else is in its messages is left out.
-    """
-    if more := next((name for name in _BEYOND_TEXT if body.get(name)), None):
-        raise OptionError(f"the model here writes one text and no more, but was asked for {more}")
-    turns = [(str(m.get("role")), content_text(m.get("content"))) for m in body["messages"]]
-    system = "\n\n".join(text for role, text in turns if role in ("system", "developer"))
-    dialogue = [(role, text) for role, text in turns if role in ("user", "assistant")]
-    examples = [
-        (prompt, reply)
-        for (first, prompt), (second, reply) in pairwise(dialogue)
-        if (first, second) == ("user", "assistant")
-    ]
-    most = body.get("max_completion_tokens") or body.get("max_tokens") or _MOST_TOKENS
-    warmth = 1.0 if body.get("temperature") is None else body["temperature"]
-    if not is_whole(most) or not is_finite(warmth):
-        raise OptionError(f"max_tokens {most!r:.40} and temperature {warmth!r:.40} must be numbers")
-    return TextRequest(
-        dialogue[-1][1] if dialogue else system,
-        system=system or None,
-        temperature=float(warmth),
-        max_tokens=int(most),
-        seed=body.get("seed"),
-        examples=tuple(examples),
-    )
-
-
-def content_text(content: object) -> str:
-    """Return the text of a message: itself, or that of its parts."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    texts = (part.get("text") for part in parts if isinstance(part, dict))
-    return "\n".join(text for text in texts if isinstance(text, str))
-
-
-def completion(text: Text) -> dict[str, Any]:
-    """Write a text as the reply of a chat completion."""
-    usage, message = text.usage, {"role": "assistant", "content": text.text}
-    counts = {"prompt_tokens": usage.input_tokens, "completion_tokens": usage.output_tokens}
-    return {
-        "model": text.model,
-        "choices": [{"index": 0, "message": message, "finish_reason": text.finish}],
-        "usage": counts | {"total_tokens": sum(counts.values())},
-    }
-
-
-@runtime_checkable
-class SpeaksChat(Protocol):
-    """A generator that takes chat completions as they are, with all that its model knows."""
-
-    async def relay(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the reply as it is; what the model refuses is an `UpstreamError`."""
-
-    def stream(self, body: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
-        """Yield the chunks of the reply as they come."""
-
-
-async def relay(generator: Generator, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Have a chat completion answered, tried once: as it is where it can be, else by one text."""
-    if isinstance(generator, SpeaksChat):
-        return await generator.relay(body)
-    return completion(await generator.text(chat_request(body)))
-
-
-async def stream(generator: Generator, body: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
-    """Have it answered in chunks: as they come where they do, else all at the end."""
-    if isinstance(generator, SpeaksChat):
-        async for chunk in generator.stream(body):
-            yield chunk
-    else:
-        for chunk in chunks(await relay(generator, body)):
-            yield chunk
-
-
-def chunks(reply: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Cut the reply of a chat completion into chunks, as one that is streamed; usage is the last.
-
-    It must have choices with messages; whatever else these hold comes first.
-    """
-    head = {key: value for key, value in reply.items() if key not in ("choices", "usage")}
-    head["object"] = "chat.completion.chunk"
-    for choice in reply["choices"]:
-        message, index = dict(choice["message"]), {"index": choice.get("index", 0)}
-        text = str(message.pop("content", None) or "")
-        if isinstance(calls := message.get("tool_calls"), list):
-            message["tool_calls"] = [{"index": n, **call} for n, call in enumerate(calls)]
-        deltas = [message | {"content": "" if text else None}]
-        deltas += [{"content": text[k : k + _PIECE]} for k in range(0, len(text), _PIECE)]
-        for delta in deltas:
-            yield head | {"choices": [index | {"delta": delta, "finish_reason": None}]}
-        end = index | {"delta": {}, "finish_reason": choice.get("finish_reason")}
-        yield head | {"choices": [end]}
-    yield head | {"choices": [], "usage": reply.get("usage")}
 
 
 def _messages(request: TextRequest) -> list[dict[str, Any]]:

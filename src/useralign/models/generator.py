@@ -1,4 +1,8 @@
-"""The contract of a generator, what it is asked for and what it returns."""
+"""The contract of a generator, what it is asked for and what it returns.
+
+It is asked in our own form, `TextRequest`, or in OpenAI's, as a chat completion. The latter is data
+from elsewhere: a generator that cannot pass it on to its model as it is writes one text for it.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,20 @@ import hashlib
 from abc import ABC
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from useralign.errors import ModelUnavailableError
+from useralign.checks import is_finite, is_whole
+from useralign.errors import ModelUnavailableError, OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping
+    from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 
 Result = TypeVar("Result")
+_MOST_TOKENS = 512  # to write, where a chat completion does not say
+_PIECE = 48  # characters of a chunk
+_BEYOND_TEXT = ("tools", "functions", "response_format", "logprobs", "audio")
 _HEADS = {
     b"\x89PNG\r\n\x1a\n": ".png",
     b"\xff\xd8\xff": ".jpg",
@@ -145,6 +154,76 @@ def plain(request: TextRequest | ImageRequest) -> dict[str, Any]:
     return fields
 
 
+def chat_request(body: Mapping[str, Any]) -> TextRequest:
+    """Read a chat completion as a request for one text; the inverse of `chat.chat_body`.
+
+    Pictures and what else is in its messages is left out.
+    """
+    if more := next((name for name in _BEYOND_TEXT if body.get(name)), None):
+        raise OptionError(f"the model here writes one text and no more, but was asked for {more}")
+    turns = [(str(m.get("role")), content_text(m.get("content"))) for m in body["messages"]]
+    system = "\n\n".join(text for role, text in turns if role in ("system", "developer"))
+    dialogue = [(role, text) for role, text in turns if role in ("user", "assistant")]
+    examples = [
+        (prompt, reply)
+        for (first, prompt), (second, reply) in pairwise(dialogue)
+        if (first, second) == ("user", "assistant")
+    ]
+    most = body.get("max_completion_tokens") or body.get("max_tokens") or _MOST_TOKENS
+    warmth = 1.0 if body.get("temperature") is None else body["temperature"]
+    if not is_whole(most) or not is_finite(warmth):
+        raise OptionError(f"max_tokens {most!r:.40} and temperature {warmth!r:.40} must be numbers")
+    return TextRequest(
+        dialogue[-1][1] if dialogue else system,
+        system=system or None,
+        temperature=float(warmth),
+        max_tokens=int(most),
+        seed=body.get("seed"),
+        examples=tuple(examples),
+    )
+
+
+def content_text(content: object) -> str:
+    """Return the text of a message: itself, or that of its parts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = (part.get("text") for part in parts if isinstance(part, dict))
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def completion(text: Text) -> dict[str, Any]:
+    """Write a text as the reply of a chat completion."""
+    usage, message = text.usage, {"role": "assistant", "content": text.text}
+    counts = {"prompt_tokens": usage.input_tokens, "completion_tokens": usage.output_tokens}
+    return {
+        "model": text.model,
+        "choices": [{"index": 0, "message": message, "finish_reason": text.finish}],
+        "usage": counts | {"total_tokens": sum(counts.values())},
+    }
+
+
+def as_chunks(reply: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Cut the reply of a chat completion into chunks, as one that is streamed; usage is the last.
+
+    It must have choices with messages; whatever else these hold comes first.
+    """
+    head = {key: value for key, value in reply.items() if key not in ("choices", "usage")}
+    head["object"] = "chat.completion.chunk"
+    for choice in reply["choices"]:
+        message, index = dict(choice["message"]), {"index": choice.get("index", 0)}
+        text = str(message.pop("content", None) or "")
+        if isinstance(calls := message.get("tool_calls"), list):
+            message["tool_calls"] = [{"index": n, **call} for n, call in enumerate(calls)]
+        deltas = [message | {"content": "" if text else None}]
+        deltas += [{"content": text[k : k + _PIECE]} for k in range(0, len(text), _PIECE)]
+        for delta in deltas:
+            yield head | {"choices": [index | {"delta": delta, "finish_reason": None}]}
+        end = index | {"delta": {}, "finish_reason": choice.get("finish_reason")}
+        yield head | {"choices": [end]}
+    yield head | {"choices": [], "usage": reply.get("usage")}
+
+
 class Generator(ABC):
     """A model that writes text, draws pictures, or both.
 
@@ -160,6 +239,9 @@ class Generator(ABC):
     - What a model says is data: it is never executed, and never trusted to have a form.
     - `continues` is whether it knows a request's `begin` and `weigh`, `sees` whether it looks at
       its `images`; no other generator gets them.
+    - `relay` and `stream` answer a chat completion in OpenAI's format, tried once: with all that
+      the model knows where they are overridden, else with one text. What the model itself refuses
+      is an `UpstreamError`.
     """
 
     name: str
@@ -184,6 +266,15 @@ class Generator(ABC):
     async def image(self, request: ImageRequest) -> Picture:  # noqa: ARG002
         """Generate one picture."""
         raise ModelUnavailableError(f"{self.name} ({self.model}) draws no pictures")
+
+    async def relay(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the reply to a chat completion."""
+        return completion(await self.text(chat_request(body)))
+
+    async def stream(self, body: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        """Yield the reply to a chat completion in chunks, as they come."""
+        for chunk in as_chunks(await self.relay(body)):
+            yield chunk
 
     async def release(self) -> None:  # noqa: B027 - most have nothing to release
         """Release what belongs to this event loop, which is about to end; weights stay."""

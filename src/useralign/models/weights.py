@@ -103,18 +103,10 @@ def _pinned(name: str, revision: str, size: int, sha256: str) -> Weights:
     hub = _hub_of(name)
     flat = "--".join(re.sub(r"[^\w.-]", "-", part) for part in (hub.repo, hub.file))
     # Two names that look alike in a folder are still two files.
-    mark = hashlib.sha256(name.encode()).hexdigest()[:8]
+    file = f"hf-{hashlib.sha256(name.encode()).hexdigest()[:8]}-{flat}"
     title = f"{hub.file} of {hub.repo}, pinned when it was first pulled"
-    return Weights(
-        name=name,
-        kind="text",
-        title=title,
-        licence="see the hub",
-        file=f"hf-{mark}-{flat}",
-        size=size,
-        sha256=sha256,
-        hub=replace(hub, revision=revision),
-    )
+    hub = replace(hub, revision=revision)
+    return Weights(name, "text", title, "see the hub", file, size, sha256, hub)
 
 
 def is_hub_name(name: str) -> bool:
@@ -133,11 +125,7 @@ def _hub_of(name: str) -> Hub:
 
 
 def resolve(name: str) -> Weights:
-    """Return the entry of a name; of a file at the hub that was never pulled, by asking the hub.
-
-    The name is one in the catalogue, or `hf:OWNER/REPO/FILE`, with `@REVISION` at its end if
-    need be.
-    """
+    """Return the entry of a name; of a file at the hub that was never pulled, by asking the hub."""
     if not is_hub_name(name):
         return find(name)
     return pins().get(name) or _look_up(name)
@@ -204,23 +192,22 @@ def _look_up(name: str) -> Weights:
         facts = hub.metadata()
     # The hub's client raises whatever its transport of the day does.
     except Exception as error:
-        raise ModelUnavailableError(_hub_trouble(name, hub, error)) from error
+        kind, where = type(error).__name__, f"{endpoint()}/{hub.repo}"
+        trouble = f"{endpoint()} cannot be asked ({kind}); try again with a connection"
+        if "NotFound" in kind:
+            trouble = f"there is no such file at {endpoint()}; look at {where}"
+        if kind == "GatedRepoError":
+            trouble = (
+                f"its owner wants to know who uses it; accept its licence at {where}, then run: "
+                "hf auth login"
+            )
+        raise ModelUnavailableError(f"{name}: {trouble}") from error
     if not facts.size or not facts.commit_hash:
         raise ModelUnavailableError(f"{name}: {endpoint()} does not say its size and revision")
     # Of a large file the hub's tag is its checksum.
     tag = facts.etag or ""
     sha256 = tag if re.fullmatch(r"[0-9a-f]{64}", tag) else ""
     return _pinned(name, facts.commit_hash, facts.size, sha256)
-
-
-def _hub_trouble(name: str, hub: Hub, error: Exception) -> str:
-    kind = type(error).__name__
-    if kind == "GatedRepoError":
-        remedy = f"accept its licence at {endpoint()}/{hub.repo}, then run: hf auth login"
-        return f"{name}: its owner wants to know who uses it; {remedy}"
-    if "NotFound" in kind:
-        return f"{name}: there is no such file at {endpoint()}; look at {endpoint()}/{hub.repo}"
-    return f"{name}: {endpoint()} cannot be asked ({kind}); try again with a connection"
 
 
 def _checksum(path: Path) -> str:
@@ -230,14 +217,13 @@ def _checksum(path: Path) -> str:
 
 def find(name: str) -> Weights:
     """Return the entry of a name, or raise `OptionError` if there is none."""
-    try:
-        return entries()[name]
-    except KeyError:
-        names = ", ".join(entries())
+    models = entries()
+    if name not in models:
         raise OptionError(
-            f"unknown model {name!r}; these can be pulled: {names}; or any GGUF file at the hub: "
-            "hf:OWNER/REPO/FILE.gguf"
-        ) from None
+            f"unknown model {name!r}; these can be pulled: {', '.join(models)}; or any GGUF file "
+            "at the hub: hf:OWNER/REPO/FILE.gguf"
+        )
+    return models[name]
 
 
 def path_of(name: str | Weights) -> Path | None:
@@ -254,8 +240,7 @@ def path_of(name: str | Weights) -> Path | None:
 
 def pulled(kind: str | None = None) -> list[str]:
     """List the names of the catalogue, of a kind ("text", "embedding") or all, that are here."""
-    here = [entry for entry in entries().values() if path_of(entry) is not None]
-    return [entry.name for entry in here if kind in {None, entry.kind}]
+    return [e.name for e in entries().values() if kind in {None, e.kind} and path_of(e)]
 
 
 def ensure(name: str | Weights, progress: PullProgress | None = None) -> Path:
