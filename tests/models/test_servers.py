@@ -433,9 +433,9 @@ def test_ollama_where_its_own_variable_says(
 
 def test_a_variable_that_holds_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLLAMA_HOST", "http://")
-    monkeypatch.setattr(servers, "_places", lambda: (servers._located(providers()["ollama"]),))
+    monkeypatch.setattr(servers, "_places", lambda: (providers()["ollama"],))
     (server,) = find_servers()
-    assert "expected http:// or https://" in server.trouble
+    assert "OLLAMA_HOST 'http:': expected http:// or https://" in server.trouble
 
 
 @pytest.mark.parametrize(

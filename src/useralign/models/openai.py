@@ -160,8 +160,19 @@ class OpenAI(Generator):
         """Generate one picture. The API knows no seeds: they only distinguish cache entries."""
         if "image" not in self.makes:
             return await super().image(request)
+        body = {
+            "model": self.image_model,
+            "prompt": request.prompt,
+            "size": request.size,
+            "quality": request.quality,
+            "n": 1,
+        }
         async with self._connection().slots:
-            return await self._draw(request)
+            started = time.perf_counter()
+            data = await self._post("images", body)
+        with self._counted(self.image_model, data, started, images=1) as usage:
+            content, media_type = chat.picture(data, self.base_url)
+        return Picture(content, self.image_model, media_type, usage)
 
     async def relay(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Pass a chat completion on as it is, tried once, and return the reply as it is.
@@ -198,9 +209,9 @@ class OpenAI(Generator):
             yield {"error": json.loads(self._redact(json.dumps(error.body)))}
         except Exception as error:  # noqa: BLE001 - the HTTP library's own, or what is no JSON
             failure = self._unavailable(f"broke off its answer ({type(error).__name__})")
-        if failure is not None and not begun:  # raised here, as in `_post`
-            raise failure
         if failure is not None:
+            if not begun:
+                raise failure  # here, as in `_post`
             yield {"error": {"message": str(failure), "type": "upstream_error"}}
 
     async def release(self) -> None:
@@ -226,20 +237,6 @@ class OpenAI(Generator):
         name = data.get("model")
         model = chat.shorten(name) if isinstance(name, str) and name else self.model
         return Text(content, model, finish, usage)
-
-    async def _draw(self, request: ImageRequest) -> Picture:
-        started = time.perf_counter()
-        body = {
-            "model": self.image_model,
-            "prompt": request.prompt,
-            "size": request.size,
-            "quality": request.quality,
-            "n": 1,
-        }
-        data = await self._post("images", body)
-        with self._counted(self.image_model, data, started, images=1) as usage:
-            content, media_type = chat.picture(data, self.base_url)
-        return Picture(content, self.image_model, media_type, usage)
 
     @contextmanager
     def _counted(

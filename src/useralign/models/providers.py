@@ -53,8 +53,8 @@ class Provider:
     @property
     def url(self) -> str:
         """Where it is: as its variable says, if that is an address, else its usual one."""
-        named = os.environ.get(self.address, "").strip() if self.address else ""
-        return _named_address(self, named) if named else self.base_url
+        address = os.environ.get(self.address, "").strip() if self.address else ""
+        return _named_address(self, address) if address else self.base_url
 
     @property
     def has_key(self) -> bool:
@@ -83,31 +83,29 @@ def at_address(name: str) -> tuple[Provider, str]:
     Such as "http://127.0.0.1:8080/v1#llama"; without a path, /v1 is meant.
     """
     address, _, model = name.partition("#")
-    checked = _checked_address(address, "a model's address")
-    provider = replace(providers()[COMPATIBLE], base_url=checked, image_model=model)
-    return provider, model
+    url = _checked_address(address, "a model's address")
+    return replace(providers()[COMPATIBLE], base_url=url, image_model=model), model
 
 
-def _named_address(provider: Provider, named: str) -> str:
+def _named_address(provider: Provider, address: str) -> str:
     """Return an address from a variable; Ollama's may be host:port, or what it listens on."""
     usual = urlsplit(provider.base_url)
-    if "://" not in named:
-        has_port = named.rpartition("]")[2].count(":") == 1
-        named = f"http://{named}" if has_port else f"http://{named}:{usual.port}"
-    checked = _checked_address(named, provider.address)
-    if provider.is_server and not checked.endswith("/v1"):
-        checked += "/v1"
-    host = urlsplit(checked).hostname or ""
+    if "://" not in address:
+        has_port = address.rpartition("]")[2].count(":") == 1
+        address = f"http://{address}" if has_port else f"http://{address}:{usual.port}"
+    url = _checked_address(address, provider.address)
+    if provider.is_server and not url.endswith("/v1"):
+        url += "/v1"
+    host = urlsplit(url).hostname or ""
     if host in _EVERYWHERE:
-        return checked.replace(f"[{host}]" if ":" in host else host, str(usual.hostname), 1)
-    return checked
+        return url.replace(f"[{host}]" if ":" in host else host, str(usual.hostname), 1)
+    return url
 
 
 def _checked_address(address: str, what: str) -> str:
     try:
         parts = urlsplit(address.strip())
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname)
-        usable = usable and (parts.port is None or parts.port > 0)
+        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
     except ValueError:
         usable = False
     if not usable:

@@ -94,7 +94,7 @@ def find_servers() -> list[Server]:
 
 def ask_server(provider: Provider) -> Server | None:
     """Return what is at a provider's address, or None if nothing answers there; asked anew."""
-    answers = _look((_located(provider),))
+    answers = _look((provider,))
     return answers[0] if answers else None
 
 
@@ -106,26 +106,18 @@ def _places() -> tuple[Provider, ...]:
         other = providers()[COMPATIBLE]
         addresses = [address.strip() for address in setting.split(",") if address.strip()]
         return tuple(replace(other, base_url=address) for address in addresses)
-    return tuple(_located(provider) for provider in providers().values() if provider.is_server)
-
-
-def _located(provider: Provider) -> Provider:
-    try:
-        return replace(provider, base_url=provider.url)
-    except OptionError:  # its variable holds no address, which is said when it is asked
-        return replace(provider, base_url=os.environ[provider.address])
+    return tuple(provider for provider in providers().values() if provider.is_server)
 
 
 def _look(places: tuple[Provider, ...]) -> list[Server]:
     """Ask all of them at once, in threads that are left behind if they take too long."""
-    answers: dict[Provider, Server] = {}
+    answers: list[Server | None] = [None] * len(places)
     sockets: list[socket.socket] = []
 
-    def ask(place: Provider) -> None:
-        if (server := _ask(place, sockets)) is not None:
-            answers[place] = server
+    def ask(index: int) -> None:
+        answers[index] = _ask(places[index], sockets)
 
-    threads = [threading.Thread(target=ask, args=(place,), daemon=True) for place in places]
+    threads = [threading.Thread(target=ask, args=[n], daemon=True) for n in range(len(places))]
     end = time.monotonic() + SECONDS
     for thread in threads:
         thread.start()
@@ -134,13 +126,13 @@ def _look(places: tuple[Provider, ...]) -> list[Server]:
     for open_socket in sockets:
         with contextlib.suppress(OSError):  # it is closed already
             open_socket.shutdown(socket.SHUT_RDWR)
-    return [answers[place] for place in places if place in answers]
+    return [server for server in answers if server is not None]
 
 
 def _ask(place: Provider, sockets: list[socket.socket]) -> Server | None:
     """Return what is at a place, or None if it is nothing of the kind."""
     try:
-        place = replace(place, base_url=at_address(place.base_url)[0].base_url)
+        place = replace(place, base_url=at_address(place.url)[0].base_url)
         key = read_key(place.key)
     except (OptionError, ModelUnavailableError) as error:
         return Server(replace(place, base_url=without_secrets(place.base_url)), trouble=str(error))

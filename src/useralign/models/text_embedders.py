@@ -200,8 +200,9 @@ class MiniLM(Embedder):
         }
         (states,) = self._model[0].run(["last_hidden_state"], inputs)
         weights = mask.astype(np.float32)
-        total: NDArray[np.float32] = np.einsum("nsd,ns->nd", states, weights)
-        return total / weights.sum(axis=1, keepdims=True)
+        total = np.einsum("nsd,ns->nd", states, weights)
+        mean: NDArray[np.float32] = total / weights.sum(axis=1, keepdims=True)
+        return mean
 
     @cached_property
     def _model(self) -> tuple[Any, Tokeniser]:
