@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from useralign.checks import is_finite
 from useralign.errors import FileFormatError
 from useralign.files import parse_toml, read_json
-from useralign.models.prices import find_price
+from useralign.models.providers import find_price
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,7 +24,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for provider in providers().values():
         for name in (provider.key, f"{provider.key}_FILE", provider.address or "X"):
             monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("useralign.models.servers._last", None)
+    monkeypatch.setattr("useralign.models.providers._last", None)
 
 
 def rows() -> dict[str, Finding]:
@@ -66,7 +66,7 @@ def test_servers_and_keys(service: ScriptedService, monkeypatch: pytest.MonkeyPa
 
 def test_servers_that_do_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("USERALIGN_SERVERS")
-    monkeypatch.setattr("useralign.models.servers.find_servers", list)
+    monkeypatch.setattr("useralign.models.providers.find_servers", list)
     found = rows()
     assert found["Ollama"].remedy == "ollama serve"
     assert found["LM Studio"].remedy == "lms server start"

@@ -29,8 +29,7 @@ from useralign.errors import (
 )
 from useralign.models import CachedGenerator, ImageRequest, Picture, Text, TextRequest, wait_for
 from useralign.models.openai import OpenAI
-from useralign.models.prices import find_price
-from useralign.models.providers import is_local, read_key, without_secrets
+from useralign.models.providers import find_price, is_local, read_key, without_secrets
 from useralign.models.scripted import PIXEL
 
 if TYPE_CHECKING:

@@ -22,13 +22,11 @@ from useralign.models import (
     available,
     default_generator,
     generator_for,
-    servers,
     wait_for,
     weights,
 )
-from useralign.models import providers as shipped
-from useralign.models.providers import Provider, providers
-from useralign.models.servers import find_servers, parameter_count
+from useralign.models import providers as servers
+from useralign.models.providers import Provider, find_servers, parameter_count, providers
 
 # What each of them replies, as its documentation shows it.
 OLLAMA = {
@@ -185,8 +183,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Any:
                 table[name] = replace(provider, base_url=url)
             elif not provider.is_server:
                 table[name] = provider
-        for module in (shipped, servers):
-            monkeypatch.setattr(module, "providers", lambda: table)
+        monkeypatch.setattr(servers, "providers", lambda: table)
         monkeypatch.setattr("useralign.models.choice.providers", lambda: table)
         monkeypatch.setattr("useralign.models.openai.providers", lambda: table)
         forget_servers()

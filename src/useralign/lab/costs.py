@@ -15,7 +15,7 @@ from useralign.lab.tables import Table, Value
 from useralign.methods.base import DELTA, NORM_BOUND
 from useralign.methods.paper import BACKENDS
 from useralign.models import default_embedder
-from useralign.models.prices import find_price
+from useralign.models.providers import find_price
 from useralign.users.judge import REPLY_TOKENS, SYSTEM, comparison_prompt, tokens
 
 if TYPE_CHECKING:

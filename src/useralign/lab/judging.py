@@ -19,7 +19,7 @@ from useralign.errors import OptionError
 from useralign.files import append_lines, open_to_append
 from useralign.lab.tables import Table
 from useralign.models import CachedGenerator, Usage
-from useralign.models.prices import find_price
+from useralign.models.providers import find_price
 from useralign.pooling.client import Ledger, OverBudgetError
 from useralign.users.judge import (
     REPLY_TOKENS,

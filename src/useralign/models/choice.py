@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 from useralign import registry
 from useralign.errors import ModelUnavailableError, OptionError
 from useralign.extras import absent_modules
-from useralign.models import servers, weights
+from useralign.models import weights
 from useralign.models.cache import CachedEmbedder
 from useralign.models.embedder import KINDS, Embedder, FunctionEmbedder
 from useralign.models.generator import Generator
 from useralign.models.providers import (
     COMPATIBLE,
     Provider,
+    ask_server,
     at_address,
+    find_servers,
     is_address,
+    parameter_count,
     providers,
     without_secrets,
 )
@@ -127,7 +130,7 @@ def _from_provider(provider: Provider, model: str, options: dict[str, Any]) -> G
 
 def _first_served(provider: Provider) -> str:
     """Return the first usable model of a server that was named without one."""
-    server = servers.ask_server(provider)
+    server = ask_server(provider)
     if server is None:
         start = f"; start it: {provider.start}" if provider.start else ""
         raise ModelUnavailableError(
@@ -187,8 +190,8 @@ def is_too_small(name: str, parameters: float | None = None) -> bool:
     if entry is not None and not weights.is_hub_name(entry.name):
         return entry.too_small
     if entry is not None:
-        parameters = servers.parameter_count(entry.name, entry.size)
-    count = servers.parameter_count(name) if parameters is None else parameters
+        parameters = parameter_count(entry.name, entry.size)
+    count = parameter_count(name) if parameters is None else parameters
     least = _SMALLEST_CODER if _CODER.search(name) else _SMALLEST
     return count is not None and count < least
 
@@ -212,7 +215,7 @@ def available() -> list[AvailableModel]:
 
     Services with a key go first, then models of servers on this machine, then those whose weights
     were pulled; those that are too small are last. Only servers are asked, for less than half a
-    second in all; see `useralign.models.servers`.
+    second in all; see `useralign.models.providers`.
     """
     models = []
     if not absent_modules(["openai"]):
@@ -247,7 +250,7 @@ def _served() -> list[AvailableModel]:
             frozenset({"text"}),
             is_too_small(model.name, model.parameters),
         )
-        for server in servers.find_servers()
+        for server in find_servers()
         for model in server.models
     ]
 

@@ -19,8 +19,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from useralign.errors import ModelAnswerError, ModelUnavailableError, OptionError, UpstreamError
 from useralign.extras import import_extra
 from useralign.models import weights
-from useralign.models.chat import chat_body, chat_text, error_message, reported_usage
-from useralign.models.generator import Generator, Text
+from useralign.models.generator import (
+    Generator,
+    Text,
+    chat_body,
+    chat_text,
+    error_message,
+    reported_usage,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence

@@ -23,12 +23,22 @@ from useralign.errors import (
     UpstreamError,
 )
 from useralign.extras import require_extra
-from useralign.models import chat
-from useralign.models.generator import Generator, Picture, Text, Usage
-from useralign.models.prices import find_price
+from useralign.models.generator import (
+    Generator,
+    Picture,
+    Text,
+    Usage,
+    chat_body,
+    chat_text,
+    error_message,
+    picture_data,
+    reported_usage,
+    shorten,
+)
 from useralign.models.providers import (
     Provider,
     all_keys,
+    find_price,
     is_local,
     providers,
     read_key,
@@ -69,7 +79,11 @@ class _RefusedPartError(Exception):
 
 
 class _BrokenOffError(ModelUnavailableError):
-    """The service's reply ended too early: worth one more try, as `chat.CutShortError` is."""
+    """The service's reply ended too early: worth one more try."""
+
+
+class _CutShortError(ModelAnswerError):
+    """What it replied is not complete: worth one more try, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +185,7 @@ class OpenAI(Generator):
             started = time.perf_counter()
             data = await self._post("images", body)
         with self._counted(self.image_model, data, started, images=1) as usage:
-            content, media_type = chat.picture(data, self.base_url)
+            content, media_type = picture_data(data, self.base_url)
         return Picture(content, self.image_model, media_type, usage)
 
     async def relay(self, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -224,7 +238,7 @@ class OpenAI(Generator):
         started = time.perf_counter()
         left_out = set(self._refused)
         while True:
-            body = chat.chat_body(self.model, request, left_out, self._seed)
+            body = chat_body(self.model, request, left_out, self._seed)
             try:
                 data = await self._post("chat", body)
                 break
@@ -233,9 +247,9 @@ class OpenAI(Generator):
         # Only now is it sure that it was this part that the service minded.
         self._refused = frozenset(left_out)
         with self._counted(self.model, data, started) as usage:
-            content, finish = chat.chat_text(data, self.base_url)
+            content, finish = chat_text(data, self.base_url)
         name = data.get("model")
-        model = chat.shorten(name) if isinstance(name, str) and name else self.model
+        model = shorten(name) if isinstance(name, str) and name else self.model
         return Text(content, model, finish, usage)
 
     @contextmanager
@@ -243,7 +257,7 @@ class OpenAI(Generator):
         self, model: str, data: dict[str, Any], started: float, images: int = 0
     ) -> Iterator[Usage]:
         """Yield what a reply used, which is paid for even if nothing in it is usable."""
-        usage = chat.reported_usage(data)
+        usage = reported_usage(data)
         price = self._prices[model]
         cost = price.of(usage.input_tokens, usage.output_tokens, images) if price else None
         if is_local(self.base_url):
@@ -261,7 +275,7 @@ class OpenAI(Generator):
         A reply that ended too early gets one more try. Raises `_RefusedPartError` if the service
         may take it without a part, and `ModelError` if it fails, after all retries.
         """
-        broken_off = chat.CutShortError, _BrokenOffError
+        broken_off = _CutShortError, _BrokenOffError
         tries, reply = 1, await self._exchange(kind, body)
         if isinstance(reply, broken_off) and self._max_retries:
             tries, reply = 2, await self._exchange(kind, body)
@@ -292,11 +306,7 @@ class OpenAI(Generator):
         try:
             async with endpoint(**_arguments(body)) as reply:
                 content = await self._read(reply.iter_bytes(), limit, seconds)
-            if isinstance(content, ModelError):
-                return content
-            return chat.parse_reply(content, self.base_url)
-        except ModelError as error:
-            return error
+            return content if isinstance(content, ModelError) else self._parse(content)
         except openai.APIStatusError as error:
             return self._as_it_is(error) if as_it_is else self._refusal(error, body)
         except openai.OpenAIError as error:
@@ -323,6 +333,26 @@ class OpenAI(Generator):
             return _BrokenOffError(f"{self.base_url} {what}")
         return bytes(content)
 
+    def _parse(self, content: bytes) -> dict[str, Any] | ModelError:
+        """Return the JSON object in a reply, or the error to raise."""
+        if content.lstrip().startswith(b"<"):
+            return ModelAnswerError(
+                f"{self.base_url} answered with a web page instead of JSON; is the address right? "
+                "It usually ends in /v1"
+            )
+        try:
+            data = json.loads(content)
+        except (ValueError, RecursionError):
+            return _CutShortError(
+                f"{self.base_url} answered with {len(content)} bytes that are not complete JSON; "
+                "it was cut short, or is not an OpenAI-compatible service"
+            )
+        if isinstance(data, dict):
+            return data
+        return ModelAnswerError(
+            f"{self.base_url} answered with a JSON {type(data).__name__}, expected an object"
+        )
+
     def _connection(self) -> _Connection:
         # Connections and semaphores belong to an event loop; each asyncio.run has its own.
         loop = asyncio.get_running_loop()
@@ -347,7 +377,7 @@ class OpenAI(Generator):
 
         if isinstance(error, openai.APITimeoutError):
             return _with_tries(self._unavailable(_too_slow(seconds)), _tries(error))
-        cause = chat.shorten(self._redact(str(error.__cause__ or error)))
+        cause = shorten(self._redact(str(error.__cause__ or error)))
         message = f"cannot be reached ({cause}); is the address right?"
         return _with_tries(self._unavailable(message), _tries(error))
 
@@ -358,7 +388,7 @@ class OpenAI(Generator):
 
     def _refusal(self, error: openai.APIStatusError, body: Mapping[str, Any]) -> Exception:
         status = error.status_code
-        text = self._redact(chat.error_message(error.body))
+        text = self._redact(error_message(error.body))
         detail = f": {text}" if text else ""
         if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             # Without the service's words: they may quote a part of the key.
