@@ -99,16 +99,16 @@ def generator_for(name: str | Path | Generator | None = None, **options: Any) ->
     if is_address(str(name)):
         return _from_provider(*at_address(str(name)), options)
     kind, model = _split(str(name))
-    plug_ins = registry.names("generators")
-    if kind in _named_providers() and kind not in plug_ins:
+    if kind in _named_providers() and kind not in registry.names("generators"):
         return _from_provider(providers()[kind], model, options)
-    if kind not in plug_ins:
-        names = sorted({*plug_ins, *_named_providers()})
+    try:
+        build = registry.load("generators", kind)
+    except OptionError:
+        names = sorted({*registry.names("generators"), *_named_providers()})
         raise OptionError(
             f"unknown generator {kind!r}; known: {', '.join(names)}; or an address such "
             "as http://127.0.0.1:8080/v1#MODEL"
-        )
-    build = registry.load("generators", kind)
+        ) from None
     generator = build(model, **options) if model else build(**options)
     if not isinstance(generator, Generator):
         raise OptionError(

@@ -348,14 +348,12 @@ def word_weights(tokens: Sequence[tuple[str, float]], words: Sequence[str]) -> s
     A word counts as likely as the longest token that it begins with. One that none of the tokens
     begins counts as the least likely of them, which is the last.
     """
-    return json.dumps({word: _log_probability(tokens, word) for word in words})
-
-
-def _log_probability(tokens: Sequence[tuple[str, float]], word: str) -> float:
-    plain = [(token.strip(), value) for token, value in tokens]
-    matches = [
-        (len(token), value)
-        for token, value in plain
-        if word == token or (len(token) >= _SHORTEST_TOKEN and word.startswith(token))
-    ]
-    return max(matches)[1] if matches else tokens[-1][1]
+    likely: dict[str, float] = {}
+    for word in words:
+        matches = [
+            (len(token), value)
+            for token, value in ((token.strip(), value) for token, value in tokens)
+            if word == token or (len(token) >= _SHORTEST_TOKEN and word.startswith(token))
+        ]
+        likely[word] = max(matches)[1] if matches else tokens[-1][1]
+    return json.dumps(likely)

@@ -30,8 +30,10 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104 - what a server listens on, which nobody can call
 COMPATIBLE = "compatible"
 _SHORTEST_SECRET = 8
+
 PRICES_VARIABLE = "USERALIGN_PRICES"
 _DATE = re.compile(r"-\d{4}(-?\d{2}){0,2}$")
+
 SERVERS_VARIABLE = "USERALIGN_SERVERS"
 OFF = "off"
 SECONDS = 0.4
