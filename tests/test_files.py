@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from useralign.checks import is_finite
 from useralign.errors import FileFormatError
 from useralign.files import parse_toml, read_json
-from useralign.models.prices import Prices
+from useralign.models.providers import find_price
 from useralign.pool import Pool
 from useralign.session import Session
 
@@ -54,7 +54,7 @@ def test_toml_that_python_cannot_read(
     path.write_text(TOML[kind])
     monkeypatch.setenv("USERALIGN_PRICES", str(path))
     with pytest.raises(FileFormatError, match="is not TOML"):
-        Prices()
+        find_price("m")
 
 
 def test_a_price_of_hundreds_of_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +62,7 @@ def test_a_price_of_hundreds_of_digits(tmp_path: Path, monkeypatch: pytest.Monke
     path.write_text("[m]\ninput = " + "9" * 400)
     monkeypatch.setenv("USERALIGN_PRICES", str(path))
     with pytest.raises(FileFormatError, match="the price of 'm'"):
-        Prices()
+        find_price("m")
 
 
 def test_a_number_of_hundreds_of_digits_is_not_finite() -> None:

@@ -19,7 +19,7 @@ from tests.commands import run
 from useralign.errors import UseralignError
 from useralign.lab.plan import read_plan
 from useralign.memory.memory import Memory
-from useralign.models.prices import Prices
+from useralign.models.providers import find_price
 from useralign.pooling.dsp import read_dsp
 from useralign.pooling.imports import read_pool, read_texts
 from useralign.study.design import read_design
@@ -68,7 +68,7 @@ Reader = Callable[[Path], object]
 def prices(path: Path) -> object:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("USERALIGN_PRICES", str(path))
-        return Prices()
+        return find_price("m")
 
 
 # A file as it should be, its name, and who reads it.

@@ -12,7 +12,6 @@ from tests.models.scripted_service import Reply, ScriptedService
 from useralign.cli.doctor import EXTRAS, Finding, findings
 from useralign.methods import list_methods
 from useralign.models.providers import providers
-from useralign.models.servers import forget_servers
 
 __all__ = ["service"]
 
@@ -25,7 +24,7 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for provider in providers().values():
         for name in (provider.key, f"{provider.key}_FILE", provider.address or "X"):
             monkeypatch.delenv(name, raising=False)
-    forget_servers()
+    monkeypatch.setattr("useralign.models.providers._last", None)
 
 
 def rows() -> dict[str, Finding]:
@@ -67,7 +66,7 @@ def test_servers_and_keys(service: ScriptedService, monkeypatch: pytest.MonkeyPa
 
 def test_servers_that_do_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("USERALIGN_SERVERS")
-    monkeypatch.setattr("useralign.models.servers.find_servers", list)
+    monkeypatch.setattr("useralign.models.providers.find_servers", list)
     found = rows()
     assert found["Ollama"].remedy == "ollama serve"
     assert found["LM Studio"].remedy == "lms server start"

@@ -12,7 +12,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from useralign.models.chat import chunks
+from useralign.models.generator import as_chunks
 
 
 def chat(content: object = "A walk.", **more: Any) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
         self.close_connection = True
-        for number, chunk in enumerate(chunks(json.loads(reply.raw))):
+        for number, chunk in enumerate(as_chunks(json.loads(reply.raw))):
             if chunk["choices"] or options.get("include_usage"):
                 self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
             if number == 1:

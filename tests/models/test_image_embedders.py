@@ -149,9 +149,11 @@ def test_sixteen_bits_are_scaled(tmp_path: Path) -> None:
 
 
 def test_an_output_is_declared_by_appending() -> None:
-    name = "x" * 200
+    name = "x" * 100
     added = with_output(b"model", name).removeprefix(b"model")
-    assert added == b"\x3a\xce\x01\x62\xcb\x01\x0a\xc8\x01" + name.encode()
+    assert added == b"\x3a\x68\x62\x66\x0a\x64" + name.encode()
+    with pytest.raises(ValueError, match="at most 127"):
+        with_output(b"model", "x" * 200)
 
 
 def test_openclip_says_what_it_needs() -> None:

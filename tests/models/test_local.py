@@ -16,7 +16,6 @@ import pytest
 from tests.local_server import LocalServer
 from useralign.errors import MissingExtraError, ModelUnavailableError, OptionError
 from useralign.models import CachedGenerator, Text, TextRequest, plain
-from useralign.models import local as local_module
 from useralign.models.conformance import check_generator
 from useralign.models.local import (
     Local,
@@ -140,11 +139,14 @@ def test_cancelling_stops_the_model_and_leaves_it_usable(
     local: Local, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chunks: list[object] = []
-    add = local_module._Reply.add
+    complete = Local._complete
 
-    def counted(reply: local_module._Reply, chunk: dict[str, Any]) -> bool:
-        chunks.append(chunk)
-        return add(reply, chunk)
+    def counted(model: Local, body: Any, stop: Any, take: Any) -> None:
+        def count(chunk: Any) -> None:
+            chunks.append(chunk)
+            take(chunk)
+
+        complete(model, body, stop, count)
 
     async def run() -> Text:
         job = asyncio.create_task(local.text(TextRequest("Tell a long story.", max_tokens=900)))
@@ -156,7 +158,7 @@ def test_cancelling_stops_the_model_and_leaves_it_usable(
         return await local.text(ASK)
 
     with monkeypatch.context() as patch:
-        patch.setattr(local_module._Reply, "add", counted)
+        patch.setattr(Local, "_complete", counted)
         text = asyncio.run(run())
     assert len(chunks) < 500, "the story was not told to its end"
     assert text.text.strip()

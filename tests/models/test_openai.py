@@ -29,8 +29,7 @@ from useralign.errors import (
 )
 from useralign.models import CachedGenerator, ImageRequest, Picture, Text, TextRequest, wait_for
 from useralign.models.openai import OpenAI
-from useralign.models.prices import Prices
-from useralign.models.providers import is_local, read_key, without_secrets
+from useralign.models.providers import find_price, is_local, read_key, without_secrets
 from useralign.models.scripted import PIXEL
 
 if TYPE_CHECKING:
@@ -185,6 +184,17 @@ def test_a_time_out_is_tried_again(service: ScriptedService) -> None:
     with pytest.raises(ModelUnavailableError, match=r"no answer in 0.1 s \(tried 2 times\)"):
         ask(generator)
     assert len(service.requests) == 2
+
+
+def test_what_is_passed_on_says_how_long_it_was_waited_for(
+    service: ScriptedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("useralign.models.openai._PATIENCE", 0.3)
+    service.will(Reply(chat(), delay=2.0))
+    generator = make(service, timeout=0.1)
+    body = {"model": "m", "messages": []}
+    with pytest.raises(ModelUnavailableError, match=r"gave no answer in 0\.3 s \(tried once\)"):
+        wait_for(generator.relay(body), generator)
 
 
 def test_nobody_listens(service: ScriptedService) -> None:
@@ -426,18 +436,18 @@ def test_addresses() -> None:
 
 
 def test_prices_come_from_the_data_file() -> None:
-    price = Prices().find("gpt-4o-2024-08-06")
+    price = find_price("gpt-4o-2024-08-06")
     assert price is not None
     assert price.of(1_000_000, 100_000) == pytest.approx(2.5 + 1.0)
-    assert Prices().find("gpt-4o-mini") != price
-    assert Prices().find("llama3") is None
+    assert find_price("gpt-4o-mini") != price
+    assert find_price("llama3") is None
 
 
 def test_prices_can_be_overridden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "prices.toml"
     file.write_text("[gpt-4o]\ninput = 1\n[mine]\nimage = 0.5\n")
     monkeypatch.setenv("USERALIGN_PRICES", str(file))
-    known = [Prices().find(name) for name in ("gpt-4o", "mine", "gpt-4.1")]
+    known = [find_price(name) for name in ("gpt-4o", "mine", "gpt-4.1")]
     assert [price and price.of(1_000_000, 0, 2) for price in known] == [1.0, 1.0, 2.0]
 
 
@@ -450,10 +460,10 @@ def test_a_price_file_that_is_not_one(
     file = tmp_path / "prices.toml"
     monkeypatch.setenv("USERALIGN_PRICES", str(file))
     with pytest.raises(FileFormatError, match="cannot be read"):
-        Prices()
+        find_price("gpt-4o")
     file.write_text(text)
     with pytest.raises(FileFormatError, match=r"prices\.toml"):
-        Prices()
+        find_price("gpt-4o")
 
 
 async def double(number: int) -> int:

@@ -22,13 +22,11 @@ from useralign.models import (
     available,
     default_generator,
     generator_for,
-    servers,
     wait_for,
     weights,
 )
-from useralign.models import providers as shipped
-from useralign.models.providers import Provider, providers
-from useralign.models.servers import find_servers, forget_servers, parameter_count
+from useralign.models import providers as servers
+from useralign.models.providers import Provider, find_servers, parameter_count, providers
 
 # What each of them replies, as its documentation shows it.
 OLLAMA = {
@@ -130,6 +128,11 @@ KINDS = {
 }
 
 
+def forget_servers() -> None:
+    """Look anew at the next call."""
+    servers._last = None
+
+
 def ask(name: str, **options: Any) -> Text:
     generator = generator_for(name)
     return wait_for(generator.text(TextRequest("What?", **options)), generator)
@@ -180,8 +183,7 @@ def at(monkeypatch: pytest.MonkeyPatch) -> Any:
                 table[name] = replace(provider, base_url=url)
             elif not provider.is_server:
                 table[name] = provider
-        for module in (shipped, servers):
-            monkeypatch.setattr(module, "providers", lambda: table)
+        monkeypatch.setattr(servers, "providers", lambda: table)
         monkeypatch.setattr("useralign.models.choice.providers", lambda: table)
         monkeypatch.setattr("useralign.models.openai.providers", lambda: table)
         forget_servers()
@@ -428,9 +430,9 @@ def test_ollama_where_its_own_variable_says(
 
 def test_a_variable_that_holds_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLLAMA_HOST", "http://")
-    monkeypatch.setattr(servers, "_places", lambda: (servers._located(providers()["ollama"]),))
+    monkeypatch.setattr(servers, "_places", lambda: (providers()["ollama"],))
     (server,) = find_servers()
-    assert "expected http:// or https://" in server.trouble
+    assert "OLLAMA_HOST 'http:': expected http:// or https://" in server.trouble
 
 
 @pytest.mark.parametrize(

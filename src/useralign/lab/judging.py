@@ -20,7 +20,7 @@ from useralign.files import append_lines, open_to_append
 from useralign.lab.tables import Table
 from useralign.lab.wording import words
 from useralign.models import CachedGenerator, Usage
-from useralign.models.prices import Prices
+from useralign.models.providers import find_price
 from useralign.pooling.client import Ledger, OverBudgetError
 from useralign.users.judge import (
     REPLY_TOKENS,
@@ -95,7 +95,7 @@ def estimate(domain: Domain, model: str, *, sees: bool = False) -> Estimate:
     pairs = list(_pairs(domain))
     prompts = sum(_tokens(pair, sees) for pair in pairs)
     people = {(pair.question.id, pair.persona.name) for pair in pairs}
-    price = Prices().find(model)
+    price = find_price(model)
     counts = 2 * prompts, 2 * REPLY_TOKENS * len(pairs)
     cost = None if price is None else price.of(*counts)
     return Estimate(len(people), len(pairs), 2 * len(pairs), *counts, cost)

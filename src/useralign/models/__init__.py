@@ -8,8 +8,6 @@ when they are asked for; importing this package needs none of them.
 from useralign.models.cache import CachedEmbedder, CachedGenerator
 from useralign.models.choice import (
     AvailableModel,
-    EmbedderStatus,
-    Remedy,
     available,
     default_embedder,
     default_generator,
@@ -38,12 +36,10 @@ __all__ = [
     "CachedEmbedder",
     "CachedGenerator",
     "Embedder",
-    "EmbedderStatus",
     "FunctionEmbedder",
     "Generator",
     "ImageRequest",
     "Picture",
-    "Remedy",
     "Scripted",
     "Text",
     "TextRequest",

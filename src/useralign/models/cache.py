@@ -17,6 +17,7 @@ import sqlite3
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from useralign.models.embedder import Embedder, as_paths, as_texts, as_vectors
 from useralign.models.generator import Generator, Picture, Text, TextRequest, plain
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,13 +38,12 @@ Item = TypeVar("Item")
 
 # Seconds to wait for another process that is writing.
 _PATIENCE = 10.0
-# SQLite takes at least this many parameters in one statement, whatever its version.
-_CHUNK = 500
 # A vector of 384 or 512 numbers fits ten times into such a page; smaller ones waste half of it.
 _PAGE = "PRAGMA page_size = 16384"
 _TABLE = """
 CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL, crc INTEGER NOT NULL)
 """
+_SELECT = "SELECT value, crc FROM entries WHERE key = ?"
 
 
 class Cache:
@@ -62,11 +62,12 @@ class Cache:
             return {}
         try:
             with self._open() as base:
-                return dict(_select(base, keys))
+                rows = [(key, base.execute(_SELECT, [key]).fetchone()) for key in keys]
         except sqlite3.Error as error:
             log.warning("the cache %s cannot be read (%s)", self.path, error)
             self._put_aside_if_damaged(error)
             return {}
+        return {key: row[0] for key, row in rows if row and _is_sound(*row)}
 
     def put(self, entries: Mapping[bytes, bytes]) -> None:
         """Store values; those of keys that are there already are replaced."""
@@ -107,14 +108,8 @@ class Cache:
         return damaged
 
 
-def _select(base: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    for start in range(0, len(keys), _CHUNK):
-        chunk = keys[start : start + _CHUNK]
-        marks = ",".join("?" * len(chunk))
-        query = f"SELECT key, value, crc FROM entries WHERE key IN ({marks})"  # noqa: S608 - marks
-        for key, value, crc in base.execute(query, chunk):
-            if isinstance(value, bytes) and zlib.crc32(value) == crc:
-                yield key, value
+def _is_sound(value: object, crc: object) -> bool:
+    return isinstance(value, bytes) and zlib.crc32(value) == crc
 
 
 class CachedGenerator(Generator):
@@ -137,7 +132,7 @@ class CachedGenerator(Generator):
         self.sees = generator.sees
         self.model = generator.model
         self._cache = Cache(self.folder / "replies.sqlite")
-        self._busy: dict[bytes, asyncio.Lock] = {}
+        self._busy: WeakValueDictionary[bytes, asyncio.Lock] = WeakValueDictionary()
 
     def __repr__(self) -> str:
         return f"CachedGenerator({self.generator!r})"
@@ -153,11 +148,10 @@ class CachedGenerator(Generator):
             return await self.generator.text(request)
         key = self._key("text", request)
         async with self._alone(key):
-            if (fields := self._read(key, "text", "model", "finish")) is not None:
+            if fields := self._read(key, "text", "model", "finish"):
                 return Text(fields["text"], fields["model"], fields["finish"], cached=True)
             text = await self.generator.text(request)
-            fields = {"text": text.text, "model": text.model, "finish": text.finish}
-            self._cache.put({key: _packed_reply(fields)})
+            self._put(key, {"text": text.text, "model": text.model, "finish": text.finish})
             return text
 
     async def image(self, request: ImageRequest) -> Picture:
@@ -166,11 +160,11 @@ class CachedGenerator(Generator):
             return await self.generator.image(request)
         key = self._key("image", request)
         async with self._alone(key):
-            if (fields := self._read(key, "model", "media_type")) is not None:
+            if fields := self._read(key, "model", "media_type"):
                 return Picture(fields["data"], fields["model"], fields["media_type"], cached=True)
             picture = await self.generator.image(request)
             fields = {"model": picture.model, "media_type": picture.media_type}
-            self._cache.put({key: _packed_reply(fields, picture.data)})
+            self._put(key, fields, picture.data)
             return picture
 
     async def release(self) -> None:
@@ -186,51 +180,39 @@ class CachedGenerator(Generator):
         text = json.dumps(parts, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).digest()
 
+    def _put(self, key: bytes, fields: dict[str, str], data: bytes = b"") -> None:
+        """Store a reply as a line of JSON and, for a picture, its bytes."""
+        self._cache.put({key: json.dumps(fields).encode() + b"\n" + data})
+
     def _read(self, key: bytes, *names: str) -> dict[str, Any] | None:
         """Return the fields of a cached reply, or None if there is none that has these."""
         value = self._cache.get([key]).get(key)
-        fields = _old_reply(self.folder, key.hex()) if value is None else _unpacked_reply(value)
-        sound = isinstance(fields, dict) and all(isinstance(fields.get(n), str) for n in names)
-        return fields if sound else None
-
-    @contextlib.asynccontextmanager
-    async def _alone(self, key: bytes) -> AsyncIterator[None]:
-        """Let the second of two equal requests wait for the first, and use its reply."""
-        lock = self._busy.setdefault(key, asyncio.Lock())
         try:
-            async with lock:
-                yield
-        finally:
-            if not lock.locked():
-                self._busy.pop(key, None)
+            if value is None:
+                fields = _old_reply(self.folder, key.hex())
+            else:
+                line, _, data = value.partition(b"\n")
+                fields = dict(json.loads(line), data=data)
+        except (FileFormatError, OSError, KeyError, TypeError, ValueError):
+            return None
+        return fields if all(isinstance(fields.get(name), str) for name in names) else None
+
+    def _alone(self, key: bytes) -> asyncio.Lock:
+        """Return a lock that makes the second of two equal requests wait for the first's reply."""
+        return self._busy.setdefault(key, asyncio.Lock())
 
 
-def _packed_reply(fields: dict[str, str], data: bytes = b"") -> bytes:
-    """Return a line of JSON and, for a picture, its bytes."""
-    return json.dumps(fields).encode() + b"\n" + data
-
-
-def _unpacked_reply(value: bytes) -> dict[str, Any] | None:
-    line, _, data = value.partition(b"\n")
-    try:
-        return dict(json.loads(line), data=data)
-    except (ValueError, TypeError):
-        return None
-
-
-def _old_reply(folder: Path, digest: str) -> dict[str, Any] | None:
-    """Return the fields of a reply that version 0.1 kept as a JSON file, or None."""
+def _old_reply(folder: Path, digest: str) -> dict[str, Any]:
+    """Return the fields of a reply that version 0.1 kept as a JSON file."""
     path = folder / digest[:2] / f"{digest}.json"
-    try:
-        fields = dict(read_json(path)["answer"])
-        if "data" not in fields:
-            return fields
+    fields = dict(read_json(path)["answer"])
+    if file := fields.pop("data", None):
         # Only the name counts: an entry must not lead out of its own folder.
-        data = (path.parent / Path(fields["data"]["file"]).name).read_bytes()
-        sound = hashlib.sha256(data).hexdigest() == fields["data"]["sha256"]
-        return fields | {"data": data} if sound else None
-    except (FileFormatError, OSError, KeyError, TypeError, ValueError):
-        return None
+        data = (path.parent / Path(file["file"]).name).read_bytes()
+        if hashlib.sha256(data).hexdigest() != file["sha256"]:
+            raise ValueError("the picture was changed or damaged")
+        fields["data"] = data
+    return fields
 
 
 class CachedEmbedder(Embedder):

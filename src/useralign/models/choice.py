@@ -6,20 +6,23 @@ import os
 import re
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from useralign import registry
 from useralign.errors import ModelUnavailableError, OptionError
 from useralign.extras import absent_modules
-from useralign.models import servers, weights
+from useralign.models import weights
 from useralign.models.cache import CachedEmbedder
 from useralign.models.embedder import KINDS, Embedder, FunctionEmbedder
 from useralign.models.generator import Generator
 from useralign.models.providers import (
     COMPATIBLE,
     Provider,
+    ask_server,
     at_address,
+    find_servers,
     is_address,
+    parameter_count,
     providers,
     without_secrets,
 )
@@ -94,29 +97,24 @@ def generator_for(name: str | Path | Generator | None = None, **options: Any) ->
     if name is None:
         name = default_generator()
     if is_address(str(name)):
-        provider, model = at_address(str(name))
-        return _from_provider(provider, model, options)
+        return _from_provider(*at_address(str(name)), options)
     kind, model = _split(str(name))
-    if kind not in registry.names("generators") and kind in _named_providers():
+    if kind in _named_providers() and kind not in registry.names("generators"):
         return _from_provider(providers()[kind], model, options)
-    build = _load(kind)
-    generator = build(model, **options) if model else build(**options)
-    if not isinstance(generator, Generator):
-        raise OptionError(
-            f"the generator {kind!r} made a {type(generator).__name__}, not a Generator"
-        )
-    return generator
-
-
-def _load(kind: str) -> Callable[..., Any]:
     try:
-        return cast("Callable[..., Any]", registry.load("generators", kind))
+        build = registry.load("generators", kind)
     except OptionError:
         names = sorted({*registry.names("generators"), *_named_providers()})
         raise OptionError(
             f"unknown generator {kind!r}; known: {', '.join(names)}; or an address such "
             "as http://127.0.0.1:8080/v1#MODEL"
         ) from None
+    generator = build(model, **options) if model else build(**options)
+    if not isinstance(generator, Generator):
+        raise OptionError(
+            f"the generator {kind!r} made a {type(generator).__name__}, not a Generator"
+        )
+    return generator
 
 
 def _named_providers() -> list[str]:
@@ -132,7 +130,7 @@ def _from_provider(provider: Provider, model: str, options: dict[str, Any]) -> G
 
 def _first_served(provider: Provider) -> str:
     """Return the first usable model of a server that was named without one."""
-    server = servers.ask_server(provider)
+    server = ask_server(provider)
     if server is None:
         start = f"; start it: {provider.start}" if provider.start else ""
         raise ModelUnavailableError(
@@ -158,15 +156,13 @@ def default_generator() -> str:
         if not model.too_small:
             return model.name
     ways = "; or ".join(f"{way.text}: {way.command}" for way in remedies())
-    if models:
-        names = ", ".join(model.name for model in models)
-        raise ModelUnavailableError(
-            f"{names} {'is' if len(models) == 1 else 'are'} here, but too small to write usable "
-            f"answers, and so not chosen by itself. {ways[0].upper()}{ways[1:]}; or name it: "
-            f"--model {models[0].name}"
-        )
+    ways = ways[0].upper() + ways[1:]
+    if not models:
+        raise ModelUnavailableError(f"there is no model to write the answers. {ways}")
+    names = ", ".join(model.name for model in models)
     raise ModelUnavailableError(
-        f"there is no model to write the answers. {ways[0].upper()}{ways[1:]}"
+        f"{names} {'is' if len(models) == 1 else 'are'} here, but too small to write usable "
+        f"answers, and so not chosen by itself. {ways}; or name it: --model {models[0].name}"
     )
 
 
@@ -194,8 +190,8 @@ def is_too_small(name: str, parameters: float | None = None) -> bool:
     if entry is not None and not weights.is_hub_name(entry.name):
         return entry.too_small
     if entry is not None:
-        parameters = servers.parameter_count(entry.name, entry.size)
-    count = servers.parameter_count(name) if parameters is None else parameters
+        parameters = parameter_count(entry.name, entry.size)
+    count = parameter_count(name) if parameters is None else parameters
     least = _SMALLEST_CODER if _CODER.search(name) else _SMALLEST
     return count is not None and count < least
 
@@ -219,17 +215,19 @@ def available() -> list[AvailableModel]:
 
     Services with a key go first, then models of servers on this machine, then those whose weights
     were pulled; those that are too small are last. Only servers are asked, for less than half a
-    second in all; see `useralign.models.servers`.
+    second in all; see `useralign.models.providers`.
     """
-    models = [*_services(), *_served(), *_pulled()]
+    models = []
+    if not absent_modules(["openai"]):
+        models += [*_services(), *_served()]
+    if not absent_modules(["xllamacpp"]):
+        models += _pulled()
     large = [model for model in models if not model.too_small]
     small = [model for model in models if model.too_small]
     return large + [replace(model, label=f"{model.label} (too small)") for model in small]
 
 
 def _services() -> list[AvailableModel]:
-    if absent_modules(["openai"]):
-        return []
     models = []
     for provider in services():
         elsewhere = bool(provider.address and os.environ.get(provider.address))
@@ -245,8 +243,6 @@ def services() -> list[Provider]:
 
 
 def _served() -> list[AvailableModel]:
-    if absent_modules(["openai"]):
-        return []
     return [
         AvailableModel(
             server.name_of(model),
@@ -254,15 +250,13 @@ def _served() -> list[AvailableModel]:
             frozenset({"text"}),
             is_too_small(model.name, model.parameters),
         )
-        for server in servers.find_servers()
+        for server in find_servers()
         for model in server.models
     ]
 
 
 def _pulled() -> list[AvailableModel]:
     """List the local models whose weights are here, the default first."""
-    if absent_modules(["xllamacpp"]):
-        return []
     names = sorted(weights.pulled("text"), key=lambda name: name != weights.DEFAULT_TEXT_MODEL)
     return [
         AvailableModel(
@@ -295,7 +289,17 @@ def embedder_for(
     """
     if kind not in KINDS:
         raise OptionError(f"kind={kind!r} is not known; expected one of {', '.join(KINDS)}")
-    embedder = _resolve(model, kind)
+    if isinstance(model, Embedder):
+        embedder = model
+    elif model is None or isinstance(model, str):
+        embedder = _build(default_embedder(kind) if model is None else model)
+    elif callable(model) and not isinstance(model, type):
+        embedder = FunctionEmbedder(model, getattr(model, "__name__", "function"), kind=kind)
+    else:
+        raise OptionError(
+            f"expected the name of an embedder, an Embedder or a function, got {model!r}; "
+            f"known names: {', '.join(registry.names('embedders'))}"
+        )
     if kind not in embedder.embeds:
         others = [s.name for s in embedder_statuses() if kind in s.embeds]
         raise ModelUnavailableError(
@@ -316,22 +320,6 @@ def embedder_statuses() -> list[EmbedderStatus]:
     """Return for each registered embedder whether it can work here, and why or why not."""
     defaults = {kind: default_embedder(kind) for kind in KINDS}
     return [_status(name, defaults) for name in registry.names("embedders")]
-
-
-def _resolve(model: str | Embedder | Callable[[list[str]], Any] | None, kind: str) -> Embedder:
-    if isinstance(model, Embedder):
-        return model
-    if model is None:
-        return _build(default_embedder(kind))
-    if isinstance(model, str):
-        return _build(model)
-    if callable(model) and not isinstance(model, type):
-        name = getattr(model, "__name__", "function")
-        return FunctionEmbedder(model, name, kind=kind)
-    raise OptionError(
-        f"expected the name of an embedder, an Embedder or a function, got {model!r}; "
-        f"known names: {', '.join(registry.names('embedders'))}"
-    )
 
 
 @cache

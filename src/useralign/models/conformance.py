@@ -9,6 +9,7 @@ def test_my_embedder():
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 from dataclasses import replace
@@ -29,7 +30,7 @@ from useralign.models.generator import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -62,22 +63,14 @@ def check_generator(generator: Generator, *, max_tokens: int = 16) -> None:
     _expect(bool(generator.name) and isinstance(generator.model, str), "it has a name and a model")
     _expect(generator.makes <= set(KINDS), f"makes is among {sorted(KINDS)}")
     _expect(bool(generator.makes), "it makes something")
-    _expect(_is_text_map(generator.identity), "identity maps texts to texts")
-    _check_secrets(generator)
-    asyncio.run(_check_calls(generator, max_tokens))
-
-
-def _is_text_map(value: object) -> bool:
-    return isinstance(value, dict) and all(
-        isinstance(k, str) and isinstance(v, str) for k, v in value.items()
-    )
-
-
-def _check_secrets(generator: Generator) -> None:
-    visible = repr(generator) + str(generator.identity)
+    identity = generator.identity
+    texts = [*identity, *identity.values()] if isinstance(identity, dict) else [None]
+    _expect(all(isinstance(text, str) for text in texts), "identity maps texts to texts")
+    visible = repr(generator) + str(identity)
     for variable, value in os.environ.items():
         if variable.endswith("_API_KEY") and len(value) > 7:
             _expect(value not in visible, f"the key in {variable} is not shown")
+    asyncio.run(_check_calls(generator, max_tokens))
 
 
 async def _check_calls(generator: Generator, max_tokens: int) -> None:
@@ -93,11 +86,13 @@ async def _check_calls(generator: Generator, max_tokens: int) -> None:
             if generator.continues:
                 await _check_continuing(generator, ask[0])
         else:
-            await _check_unavailable(generator.text(ask[0]), "text")
+            with _expect_refusal("text is not in makes, so it"):
+                await generator.text(ask[0])
         if "image" in generator.makes:
             _check_picture(await generator.image(draw))
         else:
-            await _check_unavailable(generator.image(draw), "image")
+            with _expect_refusal("image is not in makes, so it"):
+                await generator.image(draw)
     finally:
         await generator.aclose()
         await generator.aclose()
@@ -120,14 +115,6 @@ async def _check_cancelling(generator: Generator, request: TextRequest) -> None:
     (result,) = await asyncio.gather(task, return_exceptions=True)
     ended = isinstance(result, Text | asyncio.CancelledError)
     _expect(ended, "a call that is cancelled ends with CancelledError")
-
-
-async def _check_unavailable(call: Awaitable[object], kind: str) -> None:
-    try:
-        await call
-    except ModelUnavailableError:
-        return
-    _expect(False, f"{kind} is not in makes, so it raises ModelUnavailableError")
 
 
 def _check_text(text: Text) -> None:
@@ -170,15 +157,17 @@ def check_embedder(embedder: Embedder, texts: Sequence[str] = TEXTS) -> None:
     _expect(bool(embedder.name), "it has a name")
     _expect(bool(embedder.embeds) and embedder.embeds <= set(KINDS), f"it embeds some of {KINDS}")
     _expect(embedder.trouble() is None, f"it can work here; it says: {embedder.trouble()}")
+    paths = sorted(pictures.FOLDER.glob("*.webp"))[:3]
     if "text" in embedder.embeds:
         _check_kind(embedder, embedder.embed_texts, list(texts))
     else:
-        _check_refusal(embedder.embed_texts, list(texts))
-    paths = sorted(pictures.FOLDER.glob("*.webp"))[:3]
-    if "image" in embedder.embeds and "text" not in embedder.embeds:
+        with _expect_refusal("a kind that it does not offer"):
+            embedder.embed_texts(list(texts))
+    if "image" not in embedder.embeds:
+        with _expect_refusal("a kind that it does not offer"):
+            embedder.embed_images(paths)
+    elif "text" not in embedder.embeds:
         _check_kind(embedder, embedder.embed_images, paths)
-    elif "image" not in embedder.embeds:
-        _check_refusal(embedder.embed_images, paths)
 
 
 def _check_kind(
@@ -204,12 +193,13 @@ def _check_kind(
         )
 
 
-def _check_refusal(embed: Callable[[Any], NDArray[np.float64]], items: list[Any]) -> None:
+@contextlib.contextmanager
+def _expect_refusal(what: str) -> Iterator[None]:
     try:
-        embed(items)
+        yield
     except ModelUnavailableError:
         return
-    _expect(False, "a kind that it does not offer raises ModelUnavailableError")
+    _expect(False, f"{what} raises ModelUnavailableError")
 
 
 def _expect(holds: bool, what: str) -> None:

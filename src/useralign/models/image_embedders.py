@@ -57,10 +57,8 @@ _TOO_LARGE = f"is too large; expected at most {_MOST_PIXELS // 10**6} megapixels
 # A picture as a product shows it: no metafiles, documents or formats that run an interpreter.
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
 
-# The numbers of the fields in onnx.proto, with wire type 2 (a length, then that many bytes).
-_GRAPH = bytes([7 << 3 | 2])
-_OUTPUT = bytes([12 << 3 | 2])
-_NAME = bytes([1 << 3 | 2])
+# The numbers of the fields in onnx.proto.
+_GRAPH, _OUTPUT, _NAME = 7, 12, 1
 
 
 class ImgFocus(Embedder):
@@ -139,10 +137,10 @@ class OpenClip(Embedder):
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Embed texts, shape (n, 512)."""
-        library = _import("open_clip")
-        items = as_texts(texts)
-        tokenise = library.get_tokenizer(_ARCHITECTURE)
-        return self._in_batches(items, lambda batch: self._model[0].encode_text(tokenise(batch)))
+        tokenise = _import("open_clip").get_tokenizer(_ARCHITECTURE)
+        return self._in_batches(
+            as_texts(texts), lambda batch: self._model[0].encode_text(tokenise(batch))
+        )
 
     def embed_images(self, paths: Sequence[str | Path]) -> NDArray[np.float64]:
         """Embed pictures, shape (n, 512)."""
@@ -155,16 +153,13 @@ class OpenClip(Embedder):
         return self._in_batches(as_paths(paths), run)
 
     def _in_batches(self, items: list[Any], run: Callable[[list[Any]], Any]) -> NDArray[np.float64]:
-        torch = _import("torch")
-        vectors = np.zeros((len(items), self.dimension))
-        with torch.inference_mode():
-            for start in range(0, len(items), _CLIP_BATCH):
-                batch = items[start : start + _CLIP_BATCH]
-                rows = run(batch).float().cpu().numpy()
-                vectors[start : start + _CLIP_BATCH] = as_vectors(
-                    rows, len(batch), self.dimension, self.name
-                )
-        return vectors
+        with _import("torch").inference_mode():
+            rows = [
+                row
+                for start in range(0, len(items), _CLIP_BATCH)
+                for row in run(items[start : start + _CLIP_BATCH]).float().cpu().numpy()
+            ]
+        return as_vectors(rows, len(items), self.dimension, self.name)
 
     @cached_property
     def _model(self) -> tuple[Any, Callable[[Any], Any]]:
@@ -222,18 +217,11 @@ def with_output(model: bytes, tensor: str) -> bytes:
     `graph` that has nothing but one more `output` declares it, without parsing or rewriting 100 MB
     and without the `onnx` package.
     """
-    value_info = _field(_NAME, tensor.encode())
-    return model + _field(_GRAPH, _field(_OUTPUT, value_info))
+    return model + _field(_GRAPH, _field(_OUTPUT, _field(_NAME, tensor.encode())))
 
 
-def _field(tag: bytes, content: bytes) -> bytes:
-    return tag + _varint(len(content)) + content
-
-
-def _varint(number: int) -> bytes:
-    groups = bytearray()
-    while number > 0x7F:
-        groups.append(number & 0x7F | 0x80)
-        number >>= 7
-    groups.append(number)
-    return bytes(groups)
+def _field(number: int, content: bytes) -> bytes:
+    """Return a field of wire type 2: a length, here of one byte, and as many bytes."""
+    if len(content) > 0x7F:
+        raise ValueError(f"a field of {len(content)} bytes; expected at most 127")
+    return bytes([number << 3 | 2, len(content)]) + content

@@ -19,8 +19,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from useralign.errors import ModelAnswerError, ModelUnavailableError, OptionError, UpstreamError
 from useralign.extras import import_extra
 from useralign.models import weights
-from useralign.models.chat import chat_body, chat_text, error_message, reported_usage
-from useralign.models.generator import Generator, Text, Usage
+from useralign.models.generator import (
+    Generator,
+    Text,
+    chat_body,
+    chat_text,
+    error_message,
+    reported_usage,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -96,14 +102,22 @@ def load(
     random by default. `context` counts the tokens of prompt and answer together, for each of the
     `parallel` requests that run at once.
     """
-    count = thread_count(threads)
-    if context < 1 or parallel < 1:
-        raise OptionError(f"context={context}, parallel={parallel}: expected 1 or more each")
     path = weights_file(model)
     xllamacpp = import_extra("xllamacpp", "a local model", "local")
-    params = _params(xllamacpp, path, count, context * parallel, parallel)
-    params.api_keys = [key or secrets.token_urlsafe(24)]
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
     params.model_alias = [str(model) if str(model) in weights.entries() else path.stem]
+    params.n_ctx = context * parallel
+    params.n_parallel = parallel
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = thread_count(threads)
+    params.cache_ram_mib = _PROMPT_CACHE_MIB  # its own default may take 8 GiB
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [key or secrets.token_urlsafe(24)]
+    params.ui = False
+    params.endpoint_slots = False  # it would show the prompts of others
+    params.warmup = False
+    params.verbosity = -1  # what matters comes back as an error
     try:
         return xllamacpp.Server(params)
     except (RuntimeError, ValueError) as error:
@@ -111,23 +125,6 @@ def load(
             f"llama.cpp cannot load {path}: the file is damaged, of a kind it does not know, or "
             f"there is too little memory ({error})"
         ) from error
-
-
-def _params(xllamacpp: Any, path: Path, threads: int, context: int, parallel: int) -> Any:
-    params = xllamacpp.CommonParams()
-    params.model.path = str(path)
-    params.n_ctx = context
-    params.n_parallel = parallel
-    params.cpuparams.n_threads = threads
-    params.cpuparams_batch.n_threads = threads
-    params.cache_ram_mib = _PROMPT_CACHE_MIB  # its own default may take 8 GiB
-    params.hostnames = ["127.0.0.1"]
-    params.port = 0
-    params.ui = False
-    params.endpoint_slots = False  # it would show the prompts of others
-    params.warmup = False
-    params.verbosity = -1  # what matters comes back as an error
-    return params
 
 
 # One model fits where two may not. Whoever loads one takes the place of the other.
@@ -138,27 +135,10 @@ _residence = threading.Lock()
 class Local(Generator):
     """Texts from a GGUF model on this machine's processor.
 
-    The weights are loaded at the first call, and given back when another model is loaded in this
-    process: only one stays in memory, beside those that are just writing. Generation runs in a
-    thread beside the event loop; a call that is cancelled stops at the next token.
-
-    Parameters
-    ----------
-    model : str or Path
-        The name of a pulled model (`useralign models list`), or the path of a GGUF file.
-    threads : int, optional
-        By default `USERALIGN_THREADS`, else 1.
-    context : int
-        Tokens of prompt and answer together.
-    parallel : int
-        How many texts are written at once; they share the threads.
-    timeout : float
-        Seconds for one text.
-
-    Raises
-    ------
-    ModelUnavailableError
-        At the first call: if the weights are not there or cannot be loaded.
+    The weights are loaded at the first call, which raises `ModelUnavailableError` if they are not
+    there or cannot be loaded, and given back when another model is loaded in this process: only one
+    stays in memory, beside those that are just writing. Generation runs in a thread beside the
+    event loop; a call that is cancelled stops at the next token.
     """
 
     name = "local"
@@ -167,12 +147,12 @@ class Local(Generator):
 
     def __init__(
         self,
-        model: str | Path = weights.DEFAULT_TEXT_MODEL,
+        model: str | Path = weights.DEFAULT_TEXT_MODEL,  # a pulled one's name, or a GGUF file
         *,
-        threads: int | None = None,
-        context: int = 4096,
-        parallel: int = 1,
-        timeout: float = 600.0,
+        threads: int | None = None,  # by default `USERALIGN_THREADS`, else 1
+        context: int = 4096,  # tokens of prompt and answer together
+        parallel: int = 1,  # how many texts are written at once; they share the threads
+        timeout: float = 600.0,  # seconds for one text
     ) -> None:
         if timeout <= 0 or context < 1 or parallel < 1:
             raise OptionError(
@@ -181,11 +161,7 @@ class Local(Generator):
             )
         self.model = str(model)
         self._load = functools.partial(
-            load,
-            model,
-            threads=thread_count(threads),
-            context=context,
-            parallel=parallel,
+            load, model, threads=thread_count(threads), context=context, parallel=parallel
         )
         self._parallel = parallel
         self._timeout = timeout
@@ -213,8 +189,8 @@ class Local(Generator):
 
     async def relay(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Answer a chat completion as llama.cpp does: with tools, schemas and all it knows."""
-        replies: list[dict[str, Any]] = [{}]
         whole = {**body, "stream": False}
+        replies: list[dict[str, Any]] = [{}]
         await self._in_thread(lambda stop: self._complete(whole, stop, replies.append))
         return replies[-1]
 
@@ -226,9 +202,9 @@ class Local(Generator):
         def put(chunk: dict[str, Any]) -> None:
             loop.call_soon_threadsafe(chunks.put_nowait, chunk)
 
-        whole = {**body, "stream": True}
+        pieces = {**body, "stream": True}
         writing = asyncio.create_task(
-            self._in_thread(lambda stop: self._complete(whole, stop, put))
+            self._in_thread(lambda stop: self._complete(pieces, stop, put))
         )
         writing.add_done_callback(lambda _: chunks.put_nowait(None))
         try:
@@ -297,8 +273,9 @@ class Local(Generator):
 
         if body.get("seed") is not None:
             body["seed"] %= _LARGEST_SEED
+        server = self._loaded()
         try:
-            self._loaded().handle_chat_completions(body, add)
+            server.handle_chat_completions(body, add)
         except (RuntimeError, ValueError) as error:
             failures.append({"error": {"message": str(error), "type": "invalid_request_error"}})
         for reply in failures:
@@ -306,63 +283,36 @@ class Local(Generator):
             raise UpstreamError(status, json.dumps(reply), {"content-type": "application/json"})
 
     def _write(self, request: TextRequest, stop: threading.Event) -> Text:
-        server = self._loaded()
-        body = _body(self.model, request)
+        """Write a text; streamed, since llama.cpp can be stopped only between two chunks."""
+        self._loaded()  # before the clock starts
         started = time.perf_counter()
-        reply = _Reply(stop)
+        chunks: list[dict[str, Any]] = []
         try:
-            server.handle_chat_completions(body, reply.add)
-        except (RuntimeError, ValueError) as error:
+            self._complete(_body(self.model, request), stop, chunks.append)
+        except UpstreamError as error:
+            reason = error_message(json.loads(error.body)) or "no reason given"
             raise ModelUnavailableError(
-                f"{self.model} does not accept the request: {error}"
+                f"{self.model} does not accept the request: {reason}"
             ) from error
-        data = reply.whole()
-        if "error" in data:
-            reason = error_message(data) or "no reason given"
-            raise ModelUnavailableError(f"{self.model} does not accept the request: {reason}")
-        usage = replace(reply.usage, seconds=time.perf_counter() - started)
+        if stop.is_set():
+            raise ModelAnswerError("the text was stopped before its end")
+        counts = [chunk for chunk in chunks if "usage" in chunk] or [{}]
+        usage = replace(reported_usage(counts[-1]), seconds=time.perf_counter() - started)
+        choices = [choice for chunk in chunks for choice in chunk.get("choices", [])]
         if request.weigh:
-            if not (tokens := first_tokens(reply.logprobs)):
+            if not (tokens := first_tokens(choice.get("logprobs") for choice in choices)):
                 raise ModelAnswerError(f"{self.model} did not tell how likely any word is")
             return Text(word_weights(tokens, request.weigh), self.model, usage=usage)
-        content, finish = chat_text(data, self.model)
+        content, finish = chat_text(_whole(choices), self.model)
         return Text(_join(request.begin, content), self.model, finish, usage)
 
 
-class _Reply:
-    """The pieces of a streamed answer, put together.
-
-    Streamed only because that is how llama.cpp can be stopped: when `add` returns True.
-    """
-
-    def __init__(self, stop: threading.Event) -> None:
-        self._stop = stop
-        self._pieces: list[str] = []
-        self._finish = "stop"
-        self._error: dict[str, Any] | None = None
-        self.logprobs: list[Any] = []
-        self.usage = Usage(1)
-
-    def add(self, chunk: dict[str, Any]) -> bool:
-        """Take a chunk; return whether to stop."""
-        if "error" in chunk:
-            self._error = chunk
-        if "usage" in chunk:
-            self.usage = reported_usage(chunk)
-        for choice in chunk.get("choices", []):
-            self._pieces.append(choice.get("delta", {}).get("content") or "")
-            self._finish = choice.get("finish_reason") or self._finish
-            self.logprobs.append(choice.get("logprobs"))
-        return self._stop.is_set()
-
-    def whole(self) -> dict[str, Any]:
-        """Return it as an answer that was not streamed."""
-        if self._error is not None:
-            return self._error
-        if self._stop.is_set():
-            raise ModelAnswerError("the text was stopped before its end")
-        message = {"content": "".join(self._pieces)}
-        return {"choices": [{"message": message, "finish_reason": self._finish}]}
+def _whole(choices: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the choices of a streamed answer as an answer that was not streamed."""
+    text = "".join(choice.get("delta", {}).get("content") or "" for choice in choices)
+    reasons = [choice["finish_reason"] for choice in choices if choice.get("finish_reason")]
+    end = reasons[-1] if reasons else "stop"
+    return {"choices": [{"message": {"content": text}, "finish_reason": end}]}
 
 
 def _join(begin: str, rest: str) -> str:
@@ -371,10 +321,7 @@ def _join(begin: str, rest: str) -> str:
 
 
 def _body(model: str, request: TextRequest) -> dict[str, Any]:
-    body = chat_body(model, request, set())
-    body |= body.pop("extra_body", {})
-    if request.seed is not None:
-        body["seed"] = request.seed % _LARGEST_SEED
+    body = chat_body(model, request)
     if request.begin:
         body["messages"].append({"role": "assistant", "content": request.begin.rstrip()})
     if request.weigh:
@@ -401,14 +348,12 @@ def word_weights(tokens: Sequence[tuple[str, float]], words: Sequence[str]) -> s
     A word counts as likely as the longest token that it begins with. One that none of the tokens
     begins counts as the least likely of them, which is the last.
     """
-    return json.dumps({word: _log_probability(tokens, word) for word in words})
-
-
-def _log_probability(tokens: Sequence[tuple[str, float]], word: str) -> float:
-    plain = [(token.strip(), value) for token, value in tokens]
-    matches = [
-        (len(token), value)
-        for token, value in plain
-        if word == token or (len(token) >= _SHORTEST_TOKEN and word.startswith(token))
-    ]
-    return max(matches)[1] if matches else tokens[-1][1]
+    likely: dict[str, float] = {}
+    for word in words:
+        matches = [
+            (len(token), value)
+            for token, value in ((token.strip(), value) for token, value in tokens)
+            if word == token or (len(token) >= _SHORTEST_TOKEN and word.startswith(token))
+        ]
+        likely[word] = max(matches)[1] if matches else tokens[-1][1]
+    return json.dumps(likely)

@@ -23,12 +23,22 @@ from useralign.errors import (
     UpstreamError,
 )
 from useralign.extras import require_extra
-from useralign.models import chat
-from useralign.models.generator import Generator, Picture, Text, Usage
-from useralign.models.prices import Prices
+from useralign.models.generator import (
+    Generator,
+    Picture,
+    Text,
+    Usage,
+    chat_body,
+    chat_text,
+    error_message,
+    picture_data,
+    reported_usage,
+    shorten,
+)
 from useralign.models.providers import (
     Provider,
     all_keys,
+    find_price,
     is_local,
     providers,
     read_key,
@@ -43,10 +53,10 @@ if TYPE_CHECKING:
 
     from useralign.models.generator import ImageRequest, TextRequest
 
-_TEXT_BYTES = 512 * 1024
-_IMAGE_BYTES = 48 * 1024 * 1024
+_MOST_BYTES = {"chat": 512 * 1024, "images": 48 * 1024 * 1024}
 _RELAYED_BYTES = 32 * 1024 * 1024  # log-probabilities and audio are long
 _PATIENCE = 600.0  # seconds for what is passed on, as OpenAI's own client has it
+_NEEDED = ("model", "messages", "prompt")  # by the client's calls, as arguments of their own
 # The parts of a request that a service may not know, and the words by which it says so.
 _PARTS = {
     "response_format": ("response_format", "json_schema", "json schema", "grammar"),
@@ -69,7 +79,11 @@ class _RefusedPartError(Exception):
 
 
 class _BrokenOffError(ModelUnavailableError):
-    """The service's reply ended too early: worth one more try, as `chat.CutShortError` is."""
+    """The service's reply ended too early: worth one more try."""
+
+
+class _CutShortError(ModelAnswerError):
+    """What it replied is not complete: worth one more try, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,52 +97,24 @@ class _Connection:
 class OpenAI(Generator):
     """Texts by chat completions and pictures by the images API of a service.
 
-    The key comes from the environment or a file; it is never logged, stored or shown.
-
-    Parameters
-    ----------
-    model : str, optional
-        For texts; the name of an image model here is taken as `image_model`. By default the
-        provider's.
-    provider : str or Provider
-        Who serves it: a name in `providers.toml`, which has the address, the variable of the key,
-        and what the service does not know.
-    image_model : str, optional
-        For pictures; by default the provider's.
-    base_url : str, optional
-        Another address, such as that of a proxy.
-    key_file : str or Path, optional
-        A file that holds the key, instead of the environment.
-    timeout : float, optional
-        Seconds for one try.
-    concurrency : int, optional
-        How many calls run at once.
-    max_retries : int, optional
-        How often the client tries again when the service is busy, fails, or cannot be reached: at
-        growing intervals, and no sooner than the service asks for. By default the provider's: 4, or
-        1 for a server of one's own, which is given ten minutes a try.
-
-    Raises
-    ------
-    ModelUnavailableError
-        If there is no key and the service needs one.
-    MissingExtraError
-        If the `openai` package is not installed.
+    The key comes from the environment or a file; it is never logged, stored or shown. When the
+    service is busy, fails, or cannot be reached, the client tries again: at growing intervals, and
+    no sooner than the service asks for. Raises `ModelUnavailableError` if there is no key and the
+    service needs one, and `MissingExtraError` if the `openai` package is not installed.
     """
 
     sees = True  # whether the model behind it does, only the model can tell
 
     def __init__(
         self,
-        model: str = "",
+        model: str = "",  # for texts, or for pictures if it is a model that draws
         *,
-        provider: str | Provider = "openai",
-        image_model: str = "",
-        base_url: str | None = None,
-        key_file: str | Path | None = None,
-        timeout: float | None = None,
-        concurrency: int | None = None,
-        max_retries: int | None = None,
+        provider: str | Provider = "openai",  # who serves it: a name in `providers.toml`
+        base_url: str | None = None,  # another address, such as that of a proxy
+        key_file: str | Path | None = None,  # holds the key, instead of the environment
+        timeout: float | None = None,  # seconds for one try
+        concurrency: int | None = None,  # how many calls run at once
+        max_retries: int | None = None,  # what is None or empty here is as the provider has it
     ) -> None:
         require_extra(["openai"], "an OpenAI-compatible model", "openai")
         who = providers()[provider] if isinstance(provider, str) else provider
@@ -152,7 +138,7 @@ class OpenAI(Generator):
         self.name = who.name
         self.makes = who.makes
         self.model = model
-        self.image_model = model if draws else image_model or who.image_model
+        self.image_model = model if draws else who.image_model
         self.base_url = without_secrets(address)
         self._address = address
         self._key = _key_for(who, address, key_file)
@@ -160,7 +146,7 @@ class OpenAI(Generator):
         self._timeout = timeout
         self._concurrency = concurrency
         self._max_retries = max_retries
-        self._prices = Prices()
+        self._prices = {name: find_price(name) for name in (self.model, self.image_model)}
         self._refused = frozenset(who.leaves_out)
         self._seed = who.seed
         self._connections: dict[asyncio.AbstractEventLoop, _Connection] = {}
@@ -188,8 +174,19 @@ class OpenAI(Generator):
         """Generate one picture. The API knows no seeds: they only distinguish cache entries."""
         if "image" not in self.makes:
             return await super().image(request)
+        body = {
+            "model": self.image_model,
+            "prompt": request.prompt,
+            "size": request.size,
+            "quality": request.quality,
+            "n": 1,
+        }
         async with self._connection().slots:
-            return await self._draw(request)
+            started = time.perf_counter()
+            data = await self._post("images", body)
+        with self._counted(self.image_model, data, started, images=1) as usage:
+            content, media_type = picture_data(data, self.base_url)
+        return Picture(content, self.image_model, media_type, usage)
 
     async def relay(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Pass a chat completion on as it is, tried once, and return the reply as it is.
@@ -197,7 +194,7 @@ class OpenAI(Generator):
         How many run at once is for whoever sends them to say. Raises `UpstreamError` if the service
         refuses it, and `ModelError` if it cannot be reached, or replies with something else.
         """
-        reply = await self._exchange("chat", _as_given(body), _RELAYED_BYTES, as_it_is=True)
+        reply = await self._exchange("chat", body, as_it_is=True)
         if isinstance(reply, Exception):  # raised here, as in `_post`
             raise reply
         return reply
@@ -209,25 +206,26 @@ class OpenAI(Generator):
         """
         import openai  # noqa: PLC0415 - as below
 
-        client: Any = self._connection().client.with_options(max_retries=0, timeout=_PATIENCE)
+        client = self._connection().client.with_options(max_retries=0, timeout=_PATIENCE)
+        create: Any = client.chat.completions.create
         begun = False
         failure: ModelError | None = None
         try:
-            async with await client.chat.completions.create(**_as_given(body), stream=True) as all_:
-                async for chunk in all_:
+            async with await create(**_arguments(body), stream=True) as chunks:
+                async for chunk in chunks:
                     begun = True
                     yield chunk.to_dict()
         except openai.APIStatusError as error:
             failure = self._as_it_is(error)
         except openai.APIConnectionError as error:
-            failure = self._unreachable(error)
+            failure = self._unreachable(error, _PATIENCE)
         except openai.APIError as error:  # what it says in the middle of its answer
             yield {"error": json.loads(self._redact(json.dumps(error.body)))}
         except Exception as error:  # noqa: BLE001 - the HTTP library's own, or what is no JSON
             failure = self._unavailable(f"broke off its answer ({type(error).__name__})")
-        if failure is not None and not begun:  # raised here, as in `_post`
-            raise failure
         if failure is not None:
+            if not begun:
+                raise failure  # here, as in `_post`
             yield {"error": {"message": str(failure), "type": "upstream_error"}}
 
     async def release(self) -> None:
@@ -236,49 +234,31 @@ class OpenAI(Generator):
         if connection is not None:
             await connection.client.close()
 
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self.release()
-
     async def _chat(self, request: TextRequest) -> Text:
         started = time.perf_counter()
         left_out = set(self._refused)
         while True:
+            body = chat_body(self.model, request, left_out, self._seed)
             try:
-                body = chat.chat_body(self.model, request, left_out, self._seed)
-                data = await self._post("chat", body, _TEXT_BYTES)
+                data = await self._post("chat", body)
                 break
             except _RefusedPartError as refused:
                 left_out.add(refused.part)
         # Only now is it sure that it was this part that the service minded.
         self._refused = frozenset(left_out)
         with self._counted(self.model, data, started) as usage:
-            content, finish = chat.chat_text(data, self.base_url)
+            content, finish = chat_text(data, self.base_url)
         name = data.get("model")
-        model = chat.shorten(name) if isinstance(name, str) and name else self.model
+        model = shorten(name) if isinstance(name, str) and name else self.model
         return Text(content, model, finish, usage)
-
-    async def _draw(self, request: ImageRequest) -> Picture:
-        started = time.perf_counter()
-        body = {
-            "model": self.image_model,
-            "prompt": request.prompt,
-            "size": request.size,
-            "quality": request.quality,
-            "n": 1,
-        }
-        data = await self._post("images", body, _IMAGE_BYTES)
-        with self._counted(self.image_model, data, started, images=1) as usage:
-            content, media_type = chat.picture(data, self.base_url)
-        return Picture(content, self.image_model, media_type, usage)
 
     @contextmanager
     def _counted(
         self, model: str, data: dict[str, Any], started: float, images: int = 0
     ) -> Iterator[Usage]:
         """Yield what a reply used, which is paid for even if nothing in it is usable."""
-        usage = chat.reported_usage(data)
-        price = self._prices.find(model)
+        usage = reported_usage(data)
+        price = self._prices[model]
         cost = price.of(usage.input_tokens, usage.output_tokens, images) if price else None
         if is_local(self.base_url):
             cost = 0.0
@@ -289,17 +269,16 @@ class OpenAI(Generator):
             error.usage = usage
             raise
 
-    async def _post(self, kind: str, body: dict[str, Any], limit: int) -> dict[str, Any]:
+    async def _post(self, kind: str, body: dict[str, Any]) -> dict[str, Any]:
         """Make one call ("chat" or "images") and return the JSON object it is answered with.
 
-        At most `limit` bytes are read; a reply that ended too early gets one more try. Raises
-        `_RefusedPartError` if the service may take it without a part, and `ModelError` if it fails,
-        after all retries.
+        A reply that ended too early gets one more try. Raises `_RefusedPartError` if the service
+        may take it without a part, and `ModelError` if it fails, after all retries.
         """
-        broken_off = chat.CutShortError, _BrokenOffError
-        tries, reply = 1, await self._exchange(kind, body, limit)
+        broken_off = _CutShortError, _BrokenOffError
+        tries, reply = 1, await self._exchange(kind, body)
         if isinstance(reply, broken_off) and self._max_retries:
-            tries, reply = 2, await self._exchange(kind, body, limit)
+            tries, reply = 2, await self._exchange(kind, body)
         # Raised here: within an `except` it would be chained to the client's own error, which
         # holds the request and with it the key.
         if isinstance(reply, broken_off):
@@ -309,7 +288,7 @@ class OpenAI(Generator):
         return reply
 
     async def _exchange(
-        self, kind: str, body: dict[str, Any], limit: int, *, as_it_is: bool = False
+        self, kind: str, body: Mapping[str, Any], *, as_it_is: bool = False
     ) -> dict[str, Any] | Exception:
         """Make one call; return the reply, or the error to raise.
 
@@ -317,38 +296,62 @@ class OpenAI(Generator):
         """
         import openai  # noqa: PLC0415 - takes a second, and is an extra
 
-        try:
-            raw = await self._read_reply(kind, body, limit, once=as_it_is)
-            return chat.parse_reply(raw, self.base_url)
-        except ModelError as error:
-            return error
-        except TimeoutError:
-            return _BrokenOffError(str(self._too_slow()))
-        except ConnectionError:
-            return _BrokenOffError(f"{self.base_url} broke off in the middle of its answer")
-        except openai.APIStatusError as error:
-            return self._as_it_is(error) if as_it_is else self._refusal(error, body)
-        except openai.OpenAIError as error:
-            return self._unreachable(error)
-
-    async def _read_reply(
-        self, kind: str, body: dict[str, Any], limit: int, *, once: bool
-    ) -> bytes:
-        retries, seconds = self._max_retries, self._timeout
-        if once:
-            retries, seconds = 0, max(seconds, _PATIENCE)
+        limit, retries, seconds = _MOST_BYTES[kind], self._max_retries, self._timeout
+        if as_it_is:
+            limit, retries, seconds = _RELAYED_BYTES, 0, max(seconds, _PATIENCE)
         client = self._connection().client.with_options(max_retries=retries, timeout=seconds)
         endpoint: Any = client.chat.completions.with_streaming_response.create
         if kind == "images":
             endpoint = client.images.with_streaming_response.generate
-        async with endpoint(**body) as reply, asyncio.timeout(seconds):
-            raw = await _read(reply.iter_bytes(), limit)
-        if len(raw) > limit:
-            raise ModelAnswerError(
-                f"{self.base_url} answered with more than {limit // 1024} KiB; it was not read to "
-                "the end"
+        try:
+            async with endpoint(**_arguments(body)) as reply:
+                content = await self._read(reply.iter_bytes(), limit, seconds)
+            return content if isinstance(content, ModelError) else self._parse(content)
+        except openai.APIStatusError as error:
+            return self._as_it_is(error) if as_it_is else self._refusal(error, body)
+        except openai.OpenAIError as error:
+            return self._unreachable(error, seconds)
+
+    async def _read(
+        self, chunks: AsyncIterator[bytes], limit: int, seconds: float
+    ) -> bytes | ModelError:
+        """Return the content of a reply, or the error to raise."""
+        content = bytearray()
+        try:
+            async with asyncio.timeout(seconds):
+                async for chunk in chunks:
+                    content += chunk
+                    if len(content) > limit:
+                        return ModelAnswerError(
+                            f"{self.base_url} answered with more than {limit // 1024} KiB; it was "
+                            "not read to the end"
+                        )
+        # Which HTTP library is below the client depends on its version.
+        except Exception as error:  # noqa: BLE001
+            slow = "Timeout" in type(error).__name__
+            what = _too_slow(seconds) if slow else "broke off in the middle of its answer"
+            return _BrokenOffError(f"{self.base_url} {what}")
+        return bytes(content)
+
+    def _parse(self, content: bytes) -> dict[str, Any] | ModelError:
+        """Return the JSON object in a reply, or the error to raise."""
+        if content.lstrip().startswith(b"<"):
+            return ModelAnswerError(
+                f"{self.base_url} answered with a web page instead of JSON; is the address right? "
+                "It usually ends in /v1"
             )
-        return raw
+        try:
+            data = json.loads(content)
+        except (ValueError, RecursionError):
+            return _CutShortError(
+                f"{self.base_url} answered with {len(content)} bytes that are not complete JSON; "
+                "it was cut short, or is not an OpenAI-compatible service"
+            )
+        if isinstance(data, dict):
+            return data
+        return ModelAnswerError(
+            f"{self.base_url} answered with a JSON {type(data).__name__}, expected an object"
+        )
 
     def _connection(self) -> _Connection:
         # Connections and semaphores belong to an event loop; each asyncio.run has its own.
@@ -369,12 +372,12 @@ class OpenAI(Generator):
             self._connections[loop] = _Connection(client, slots)
         return self._connections[loop]
 
-    def _unreachable(self, error: openai.OpenAIError) -> ModelError:
+    def _unreachable(self, error: openai.OpenAIError, seconds: float) -> ModelError:
         import openai  # noqa: PLC0415
 
         if isinstance(error, openai.APITimeoutError):
-            return _with_tries(self._too_slow(), _tries(error))
-        cause = chat.shorten(self._redact(str(error.__cause__ or error)))
+            return _with_tries(self._unavailable(_too_slow(seconds)), _tries(error))
+        cause = shorten(self._redact(str(error.__cause__ or error)))
         message = f"cannot be reached ({cause}); is the address right?"
         return _with_tries(self._unavailable(message), _tries(error))
 
@@ -383,9 +386,9 @@ class OpenAI(Generator):
         sent = {name: value for name in names if (value := error.response.headers.get(name))}
         return UpstreamError(error.status_code, self._redact(error.response.text), sent)
 
-    def _refusal(self, error: openai.APIStatusError, body: dict[str, Any]) -> Exception:
+    def _refusal(self, error: openai.APIStatusError, body: Mapping[str, Any]) -> Exception:
         status = error.status_code
-        text = self._redact(chat.error_message(error.body))
+        text = self._redact(error_message(error.body))
         detail = f": {text}" if text else ""
         if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             # Without the service's words: they may quote a part of the key.
@@ -396,24 +399,14 @@ class OpenAI(Generator):
             what = "asks for fewer requests" if status == 429 else "has a problem"
             busy = self._unavailable(f"{what} (HTTP {status}){detail}")
             return _with_tries(busy, _tries(error), error.response.headers.get("retry-after"))
-        return self._not_accepted(error, text, detail, body)
-
-    def _not_accepted(
-        self, error: openai.APIStatusError, text: str, detail: str, body: dict[str, Any]
-    ) -> Exception:
-        status = error.status_code
         if error.code in _BLOCKED:
             return ModelAnswerError(f"{self.base_url} refused{detail}")
-        if status in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}:
-            part = _part_refused(text.lower(), body)
-            if part is not None:
-                return _RefusedPartError(part)
+        if status in {400, 422} and (part := _part_refused(text.lower(), body)):
+            return _RefusedPartError(part)
+        what = f"does not accept the request (HTTP {status})"
         if status == HTTPStatus.NOT_FOUND:
-            return self._unavailable(f"has no model {body['model']!r}, or no such address{detail}")
-        return self._unavailable(f"does not accept the request (HTTP {status}){detail}")
-
-    def _too_slow(self) -> ModelError:
-        return self._unavailable(f"gave no answer in {self._timeout:g} s")
+            what = f"has no model {body['model']!r}, or no such address"
+        return self._unavailable(f"{what}{detail}")
 
     def _unavailable(self, what: str) -> ModelError:
         return ModelUnavailableError(f"{self.base_url} {what}")
@@ -435,6 +428,10 @@ async def _give_up_without_quota(response: Any) -> None:
             response.headers["x-should-retry"] = "false"
 
 
+def _too_slow(seconds: float) -> str:
+    return f"gave no answer in {seconds:g} s"
+
+
 def _tries(error: openai.OpenAIError) -> int:
     """Return how often the client tried, which it counts in a header."""
     request = getattr(error, "request", None)
@@ -447,29 +444,12 @@ def _with_tries(error: ModelError, tries: int, wait: str | None = None) -> Model
     return type(error)(f"{error} (tried {count}{hint})")
 
 
-def _part_refused(text: str, body: dict[str, Any]) -> str | None:
-    sent = body.keys() | body.get("extra_body", {}).keys()
+def _part_refused(text: str, body: Mapping[str, Any]) -> str | None:
     for part, words in _PARTS.items():
-        if part in sent and any(word in text for word in words):
+        if part in body and any(word in text for word in words):
             return part
     # A service that does not know schemas often does not say so in any known words.
-    return "response_format" if "response_format" in sent else None
-
-
-async def _read(chunks: AsyncIterator[bytes], limit: int) -> bytes:
-    """Read until the end, or just past the limit."""
-    content = bytearray()
-    try:
-        async for chunk in chunks:
-            content += chunk
-            if len(content) > limit:
-                break
-    except Exception as error:  # noqa: BLE001 - see below
-        if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
-            raise TimeoutError from None
-        # The errors of the HTTP library below the client, which are not the client's own.
-        raise ConnectionError from None
-    return bytes(content)
+    return "response_format" if "response_format" in body else None
 
 
 def _key_for(provider: Provider, address: str, file: str | Path | None) -> str | None:
@@ -484,10 +464,10 @@ def _key_for(provider: Provider, address: str, file: str | Path | None) -> str |
     return key
 
 
-def _as_given(body: Mapping[str, Any]) -> dict[str, Any]:
+def _arguments(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of the client's call that send a body as it is."""
-    known = {name: body[name] for name in ("model", "messages")}
-    return known | {"extra_body": {k: v for k, v in body.items() if k not in known}}
+    needed = {name: body[name] for name in _NEEDED if name in body}
+    return needed | {"extra_body": {k: v for k, v in body.items() if k not in needed}}
 
 
 def _host(address: str) -> str | None:

