@@ -21,13 +21,11 @@ from useralign.pooling.recipe import MAX_COSINE
 from useralign.pooling.select import Features, Twins, near_duplicates, normalisation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
     from useralign.pooling.select import AnyEmbedder
-
-    Line = tuple[int, str]  # its number in the text, and what it says
 
 MOST_COMPARED = 20_000  # different candidates that are compared with each other
 FULL = 60  # characters of a line that may go on in the next
@@ -234,63 +232,55 @@ def list_items(text: str) -> list[tuple[int, str]]:
     that asks or exclaims is not of the list. Without marks an item is a paragraph if a blank line
     divides any, else a line.
     """
-    lines = [(number, line.rstrip()) for number, line in enumerate(text.splitlines(), 1)]
-    filled = [(number, line) for number, line in lines if line]
-    marks = [mark for _, line in filled if (mark := _MARK.match(line))]
-    numbers = [int(mark["number"]) for mark in marks if mark["number"]]
-    counted = len(numbers) > 1 and numbers == list(range(1, len(numbers) + 1))
-    has_marks = counted or (len(marks) > 1 and 2 * len(marks) >= len(filled))
-    blocks = _marked_blocks(filled) if has_marks else _paragraphs(filled)
-    items = [(block[0][0], " ".join(line.strip() for _, line in block)) for block in blocks]
-    if has_marks:
-        items = [
-            (n, item[mark.end() :] if (mark := _MARK.match(item)) else item) for n, item in items
-        ]
-    return [(number, item) for number, item in items if item]
+    every = text.splitlines()
+    numbers = [n for n, line in enumerate(every, 1) if line and not line.isspace()]
+    lines = [every[n - 1].rstrip() for n in numbers]
+    marks = [_MARK.match(line) for line in lines]
+    counters = [int(mark["number"]) for mark in marks if mark and mark["number"]]
+    counted = len(counters) > 1 and counters == list(range(1, len(counters) + 1))
+    marked = len(marks) - marks.count(None)
+    has_marks = counted or (marked > 1 and 2 * marked >= len(lines))
+    bounds = _item_bounds(numbers, lines, marks) if has_marks else _paragraph_bounds(numbers)
+    texts = [line.strip() for line in lines]
+    items = [(numbers[i], " ".join(texts[i:j])) for i, j in pairwise(bounds)]
+    if not has_marks:
+        return items
+    unmarked = [
+        (n, item[mark.end() :] if (mark := _MARK.match(item)) else item) for n, item in items
+    ]
+    return [(number, item) for number, item in unmarked if item]
 
 
-def _paragraphs(lines: Sequence[Line]) -> list[list[Line]]:
-    """Divide lines at blank ones; where there are none, each stands alone."""
-    divided = bool(lines) and lines[-1][0] - lines[0][0] + 1 > len(lines)
-    blocks: list[list[Line]] = []
-    for line in lines:
-        if blocks and divided and line[0] == blocks[-1][-1][0] + 1:
-            blocks[-1].append(line)
-        else:
-            blocks.append([line])
-    return blocks
+def _paragraph_bounds(numbers: list[int]) -> list[int]:
+    """Return where paragraphs begin, and the end; without blank lines each line is one."""
+    divided = bool(numbers) and numbers[-1] - numbers[0] + 1 > len(numbers)
+    starts = [k for k, n in enumerate(numbers) if not divided or k == 0 or n > numbers[k - 1] + 1]
+    return [*starts, len(numbers)]
 
 
-def _marked_blocks(lines: Sequence[Line]) -> list[list[Line]]:
-    """Divide lines into the items of a list; marks further in than the first belong to an item."""
-    marks = [_MARK.match(line) for _, line in lines]
-    margin = next(len(mark["indent"]) for mark in marks if mark)
-    blocks: list[list[Line]] = []
-    for line, mark in zip(lines, marks, strict=True):
-        if not blocks or (mark and len(mark["indent"]) <= margin):
-            blocks.append([line])
-        else:
-            blocks[-1].append(line)
-    if not marks[0] and blocks[0][-1][1].endswith(":"):
-        blocks.pop(0)
-    last = blocks[-1]
-    if len(last) > 1 and last[-1][0] > last[-2][0] + 1 and last[-1][1].endswith(("!", "?")):
-        last.pop()  # what a chatbot says after its list
-    if 2 * sum(len(block) > 1 for block in blocks) > len(blocks):
-        return blocks  # a title and a text each, say
-    return [item for block in blocks for item in _divided(block)]
+def _item_bounds(
+    numbers: list[int], lines: list[str], marks: list[re.Match[str] | None]
+) -> list[int]:
+    """Return where the items of a list begin, and the end, as indices of its lines.
+
+    Marks further in than the first one belong to an item.
+    """
+    margin = next(mark.end("indent") for mark in marks if mark)
+    starts = [k for k, mark in enumerate(marks) if mark and mark.end("indent") <= margin]
+    if starts[0] > 0 and not lines[starts[0] - 1].endswith(":"):
+        starts.insert(0, 0)
+    end = len(lines)
+    if end - starts[-1] > 1 and numbers[-1] > numbers[-2] + 1 and lines[-1].endswith(("!", "?")):
+        end -= 1  # what a chatbot says after its list
+    if 2 * sum(j - i > 1 for i, j in pairwise([*starts, end])) > len(starts):
+        return [*starts, end]  # a title and a text each, say
+    begins = set(starts)
+    return [k for k in range(starts[0], end) if k in begins or _looks_new(lines, k)] + [end]
 
 
-def _divided(block: Sequence[Line]) -> list[list[Line]]:
-    """Divide an item at lines that look like items: not further in, nor after one that is full."""
-    items = [[block[0]]]
-    for before, line in pairwise(block):
-        text = line[1]
-        if text[0].isspace() or text[0].islower() or len(before[1]) >= FULL:
-            items[-1].append(line)
-        else:
-            items.append([line])
-    return items
+def _looks_new(lines: list[str], k: int) -> bool:
+    """Whether a line looks like an item: not further in, nor after one that is full."""
+    return not (lines[k][0].isspace() or lines[k][0].islower() or len(lines[k - 1]) >= FULL)
 
 
 def read_texts(path: str | Path) -> list[str]:
