@@ -235,20 +235,19 @@ def list_items(text: str) -> list[tuple[int, str]]:
     every = text.splitlines()
     numbers = [n for n, line in enumerate(every, 1) if line and not line.isspace()]
     lines = [every[n - 1].rstrip() for n in numbers]
-    marks = [_MARK.match(line) for line in lines]
+    marks = list(map(_MARK.match, lines))
     counters = [int(mark["number"]) for mark in marks if mark and mark["number"]]
     counted = len(counters) > 1 and counters == list(range(1, len(counters) + 1))
     marked = len(marks) - marks.count(None)
     has_marks = counted or (marked > 1 and 2 * marked >= len(lines))
     bounds = _item_bounds(numbers, lines, marks) if has_marks else _paragraph_bounds(numbers)
-    texts = [line.strip() for line in lines]
-    items = [(numbers[i], " ".join(texts[i:j])) for i, j in pairwise(bounds)]
-    if not has_marks:
-        return items
-    unmarked = [
-        (n, item[mark.end() :] if (mark := _MARK.match(item)) else item) for n, item in items
-    ]
-    return [(number, item) for number, item in unmarked if item]
+    texts = list(map(str.strip, lines))
+    if len(bounds) <= len(lines):  # else each line is an item
+        texts = [" ".join(texts[i:j]) for i, j in pairwise(bounds)]
+        numbers = [numbers[i] for i in bounds[:-1]]
+    if has_marks:
+        texts = [text[mark.end() :] if (mark := _MARK.match(text)) else text for text in texts]
+    return [(number, item) for number, item in zip(numbers, texts, strict=True) if item]
 
 
 def _paragraph_bounds(numbers: list[int]) -> list[int]:
