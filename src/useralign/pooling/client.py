@@ -152,9 +152,12 @@ def _dollars(cost: float | None) -> str:
     return "less than $0.01" if 0 < cost < 0.005 else f"${cost:.2f}"
 
 
-def usage_from(data: Mapping[str, Any] | None) -> Usage:
-    """Build a usage from `asdict`'s form, or raise `TypeError` if it is of another form."""
-    return Usage(**(data or {}))
+def usage_from(data: Any) -> Usage:
+    """Build a usage from `asdict`'s form; what is of another form counts as none."""
+    try:
+        return Usage(**data)
+    except TypeError:
+        return Usage()
 
 
 @asynccontextmanager
@@ -313,7 +316,7 @@ class MeteredClient:
         """Return a reply in the draft; None if it is not of that form, so that it is asked anew."""
         try:
             reply = entry["reply"]
-            made = {"usage": usage_from(reply["usage"]), "cached": reply["cached"]}
+            made = {"usage": Usage(**(reply["usage"] or {})), "cached": reply["cached"]}
             if "file" not in reply:
                 text = reply["text"]
                 sound = isinstance(text, str)
@@ -328,10 +331,8 @@ class MeteredClient:
 
 def _paid(entry: Mapping[str, Any]) -> Usage:
     """Return what was used for an entry; for an error, drafts of earlier versions do not say."""
-    try:
-        return usage_from(entry["usage"] if "error" in entry else entry["reply"]["usage"])
-    except (KeyError, TypeError):
-        return Usage()
+    reply = entry if "error" in entry else entry.get("reply")
+    return usage_from(reply.get("usage") if isinstance(reply, dict) else None)
 
 
 def check_makes(generator: Generator, kind: str) -> None:
@@ -378,38 +379,44 @@ class CandidateMaker:
     wanted: int
     made: int = 0
 
-    async def ask_for_text(
-        self, role: str, name: str, request: TextRequest
-    ) -> tuple[Candidate, str | None, str]:
-        """Ask for one text candidate, whose id is the name.
+    async def ask(
+        self, role: str, name: str, prompt: str, seed: int, *, caption: str = "", **settings: Any
+    ) -> tuple[Candidate, str | None]:
+        """Ask for one text or picture; return it, and what is wrong with it if anything is.
 
-        Returns the candidate, what is wrong with it if anything is, and what the model said, word
-        for word.
+        Its id is the name. A text is asked for as the recipe says but for the `settings` of its
+        request; a picture gets the caption for its text.
         """
+        recipe = self.recipe
+        if recipe.kind == "image":
+            drawing = ImageRequest(prompt, recipe.image_size, recipe.image_quality, seed)
+            picture = await self.client.picture(role, name, drawing)
+            meta = {"sha256": hashlib.sha256(picture.data).hexdigest()}
+            candidate = Candidate(
+                text=caption,
+                image=str(self.client.picture_file(name, picture)),
+                id=name,
+                meta=_provenance(drawing, picture) | meta,
+            )
+            return candidate, picture_problem(picture.data)
+        usual = {"system": recipe.system, "max_tokens": recipe.max_tokens, "min_p": recipe.min_p}
+        request = TextRequest(prompt, seed=seed, **(usual | settings))
         reply = await self.client.text(role, name, request)
-        parsed = parse_answer(
+        text, problem = parse_answer(
             reply.text,
             question=self.question,
             prompt=f"{request.system}\n{request.prompt}",
             finish=reply.finish,
-            limit=self.recipe.sentences,
-            least=self.recipe.min_words,
+            limit=recipe.sentences,
+            least=recipe.min_words,
         )
         meta = {"finish": reply.finish, "temperature": request.temperature}
-        candidate = Candidate(text=parsed.text, id=name, meta=_provenance(request, reply) | meta)
-        return candidate, parsed.problem, reply.text
+        candidate = Candidate(text=text, id=name, meta=_provenance(request, reply) | meta)
+        return candidate, problem or self.off_form(reply.text, text)
 
-    async def ask_for_picture(
-        self, role: str, name: str, prompt: str, seed: int, caption: str
-    ) -> tuple[Candidate, str | None]:
-        """Ask for one picture candidate; return it, and what is wrong with it if anything is."""
-        recipe = self.recipe
-        request = ImageRequest(prompt, recipe.image_size, recipe.image_quality, seed)
-        reply = await self.client.picture(role, name, request)
-        meta = _provenance(request, reply) | {"sha256": hashlib.sha256(reply.data).hexdigest()}
-        path = self.client.picture_file(name, reply)
-        candidate = Candidate(text=caption, image=str(path), id=name, meta=meta)
-        return candidate, picture_problem(reply.data)
+    def off_form(self, _reply: str, _text: str) -> str | None:
+        """Return what else is wrong with a reply, word for word, and the answer in it."""
+        return None
 
     def report(self, kind: Any, candidate: Candidate | None = None, note: str = "") -> None:
         """Report one step."""

@@ -326,41 +326,27 @@ class _Generation(CandidateMaker):
     async def _candidate(
         self, name: str, role: str, interest: str | None = None, idea: str | None = None
     ) -> tuple[Candidate, str | None]:
-        """Ask for one text or picture; return it, and what is wrong with it if anything is.
-
-        Its seed follows from its name. `idea` is what the answer is to suggest.
-        """
-        if self.recipe.kind == "image":
-            prompt, seed = prompts.picture(self.question, interest), seed_of(self.recipe.seed, name)
-            return await self.ask_for_picture(role, name, prompt, seed, interest or "")
-        request = self._text_request(name, role, interest, idea)
-        candidate, problem, _ = await self.ask_for_text(role, name, request)
+        """Ask for one candidate, as `ask` does; `idea` is what the answer is to suggest."""
+        recipe = self.recipe
+        prompt = (
+            prompts.answer(self.question, interest, idea)
+            if recipe.kind == "text"
+            else prompts.picture(self.question, interest)
+        )
+        settings: dict[str, Any] = {"temperature": recipe.temperature}
+        if role == "baseline":
+            settings = {"temperature": recipe.baseline_temperature, "min_p": None}
+        elif idea:
+            # With an idea of its own an answer need not vary much, and a cool head errs less.
+            settings["temperature"] = min(recipe.temperature, _WITH_IDEA)
+            settings["begin"] = prompts.beginning(idea) if self.client.generator.continues else ""
+        seed = seed_of(recipe.seed, name)
+        candidate, problem = await self.ask(
+            role, name, prompt, seed, caption=interest or "", **settings
+        )
         if idea:
             candidate = replace(candidate, meta={**candidate.meta, "idea": idea})
         return candidate, problem
-
-    def _text_request(
-        self, name: str, role: str, interest: str | None, idea: str | None
-    ) -> TextRequest:
-        recipe, question = self.recipe, self.question
-        if idea:
-            prompt = prompts.for_idea(question, idea, interest)
-        elif interest:
-            prompt = prompts.for_interest(question, interest)
-        else:
-            prompt = prompts.unbiased(question)
-        baseline = role == "baseline"
-        temperature = recipe.baseline_temperature if baseline else recipe.temperature
-        return TextRequest(
-            prompt=prompt,
-            system=recipe.system,
-            # With an idea of its own an answer need not vary much, and a cool head errs less.
-            temperature=min(temperature, _WITH_IDEA) if idea else temperature,
-            max_tokens=recipe.max_tokens,
-            seed=seed_of(recipe.seed, name),
-            min_p=None if baseline else recipe.min_p,
-            begin=prompts.beginning(idea) if idea and self.client.generator.continues else "",
-        )
 
     async def _ask_baseline(self) -> None:
         if not self.recipe.baseline:
