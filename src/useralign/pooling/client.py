@@ -12,24 +12,16 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar, cast
 
-from filelock import FileLock, Timeout
+from filelock import AsyncFileLock
 
 from useralign.errors import FileFormatError, ModelAnswerError, ModelUnavailableError
 from useralign.files import append_lines, open_to_append, parse_object, write_atomically
-from useralign.models import (
-    ImageRequest,
-    Picture,
-    Text,
-    TextRequest,
-    Usage,
-    picture_suffix,
-    plain,
-)
+from useralign.models import ImageRequest, Picture, Text, TextRequest, Usage, picture_suffix, plain
 from useralign.pool import Candidate
 from useralign.pooling.parse import LONGEST, parse_answer, picture_problem
 from useralign.pooling.recipe import digest
@@ -49,7 +41,6 @@ FORMAT = "useralign-draft/1"
 ROLES = ("baseline", "unbiased", "interests", "answers", "ideas", "checks")
 # Seconds that calls under way have to come back when another one has failed for good.
 GRACE = 10.0
-_POLL_SECONDS = 0.1
 _ROUNDING = 1e-12
 
 
@@ -169,14 +160,12 @@ async def open_client(
     The same may be under way elsewhere: it is waited for, and what it got is taken from the draft.
     A file with another header is left alone; one without a single reply is removed at the end.
     """
-    # Not by the thread: a pool may be waited for in one and made in another.
-    lock = FileLock(path.with_name(f".{path.name}.lock"), thread_local=False)
-    with ExitStack() as stack:
+    async with AsyncExitStack() as stack:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            while not _take(lock):
-                await asyncio.sleep(_POLL_SECONDS)
-            stack.callback(lock.release)
+            # Without a thread, which would go on waiting when this is cancelled.
+            lock = AsyncFileLock(path.with_name(f".{path.name}.lock"), run_in_executor=False)
+            await stack.enter_async_context(lock)
             entries, damaged = _read(path, {"format": FORMAT, **header})
             file = stack.enter_context(open_to_append(path))
         except OSError as error:
@@ -192,15 +181,6 @@ async def open_client(
         finally:
             if not entries and not damaged:
                 path.unlink(missing_ok=True)
-
-
-def _take(lock: FileLock) -> bool:
-    """Whether the lock is ours now; a process that ends lets go of its own."""
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        return False
-    return True
 
 
 def _read(path: Path, header: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], int]:
@@ -245,7 +225,7 @@ class MeteredClient:
     entries: dict[str, dict[str, Any]]  # of the draft, by key
     file: BinaryIO
     replayed: int = 0  # how many replies came from the draft
-    asked: int = 0  # how many calls were made now
+    calls: int = 0  # how many were made now
 
     async def text(self, role: str, name: str, request: TextRequest) -> Text:
         """Ask for one text, which counts as one of `ROLES`.
@@ -282,7 +262,7 @@ class MeteredClient:
                 self.ledger.add(role, stored.usage)
                 return cast("Reply", stored)
         async with self.ledger.call():
-            self.asked += 1
+            self.calls += 1
             try:
                 reply = await call(request)
             except ModelAnswerError as error:

@@ -18,13 +18,7 @@ import numpy as np
 
 from useralign.errors import ModelAnswerError, ModelError, ModelUnavailableError, OptionError
 from useralign.files import cache_dir
-from useralign.models import (
-    Generator,
-    TextRequest,
-    default_generator,
-    generator_for,
-    wait_for,
-)
+from useralign.models import Generator, TextRequest, default_generator, generator_for, wait_for
 from useralign.pool import Candidate, Pool
 from useralign.pooling import prompts
 from useralign.pooling.client import (
@@ -223,7 +217,7 @@ class _Generation(CandidateMaker):
             self.made = len(self._selection.candidates)
             if self.made >= _FEWEST:
                 break
-            if self.client.asked or self._over_budget:
+            if self.client.calls or self._over_budget:
                 raise ModelAnswerError(self._too_few())
             # All that is on file is of no use. It does not count: who tries again wants to ask.
             self._attempts = 0

@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from dataclasses import replace
 from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -332,13 +333,10 @@ class Selection:
 
     def _most_alike(self, candidate: Candidate) -> tuple[Likeness, Candidate | None]:
         """Return the selected candidate that is most like another, and how much."""
-        best: tuple[Likeness, Candidate | None] = Likeness(alike=False, similarity=-1.0), None
+        compare = self._features.comparable
+        measures: list[tuple[Likeness, Candidate | None]] = []
         for other in self.candidates:
-            both = self._features.comparable
-            rows = (self._features.of(candidate), self._features.of(other)) if both else None
-            best = max(best, (likeness(candidate, other, self._recipe, rows), other), key=_measure)
-        return best
-
-
-def _measure(pair: tuple[Likeness, Candidate | None]) -> Likeness:
-    return pair[0]
+            rows = (self._features.of(candidate), self._features.of(other)) if compare else None
+            measures.append((likeness(candidate, other, self._recipe, rows), other))
+        nothing = (Likeness(alike=False, similarity=-1.0), None)
+        return max(measures, key=itemgetter(0), default=nothing)
