@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from useralign.models import Text
     from useralign.pooling.client import MeteredClient
     from useralign.pooling.recipe import CandidateSpec, Recipe
     from useralign.pooling.select import Features
@@ -75,6 +76,14 @@ class Circumstance(NamedTuple):
     before: str
     word: str
     other: str
+
+
+async def _reply(client: MeteredClient, role: str, name: str, request: TextRequest) -> Text | None:
+    """Ask a model; None without an answer or the money for one: an idea less does no harm."""
+    try:
+        return await client.text(role, name, request)
+    except (ModelAnswerError, OverBudgetError):
+        return None
 
 
 @dataclass(eq=False)
@@ -109,11 +118,9 @@ class Circumstances:
             max_tokens=20 + len(self.question) // 2,
             seed=seed_of(self.seed, "opposite"),
         )
-        try:
-            reply = await self.client.text("ideas", "opposite", request)
-        except (ModelAnswerError, OverBudgetError):
-            return
-        self.items = differing(self.question, clean_answer(reply.text))[:MAX_CIRCUMSTANCES]
+        if (reply := await _reply(self.client, "ideas", "opposite", request)) is not None:
+            opposite = clean_answer(reply.text)
+            self.items = differing(self.question, opposite)[:MAX_CIRCUMSTANCES]
 
     async def fit(self, idea: str) -> float | None:
         """Return the log-odds of the question's words, given the idea, against the opposite's.
@@ -137,11 +144,13 @@ class Circumstances:
             max_tokens=1,
             seed=seed_of(self.seed, "fit"),
         )
+        reply = await _reply(self.client, "checks", "fit", request)
         try:
-            reply = await self.client.text("checks", "fit", request)
-        except (ModelAnswerError, OverBudgetError):
+            likely = json.loads(reply.text if reply else "")
+            odds = float(likely[one.word]) - float(likely[one.other])
+        except (ValueError, TypeError, KeyError, RecursionError):
             return None
-        return _log_odds(reply.text, one)
+        return odds if math.isfinite(odds) else None
 
 
 def differing(question: str, opposite: str) -> list[Circumstance]:
@@ -151,31 +160,18 @@ def differing(question: str, opposite: str) -> list[Circumstance]:
     beginning is looked at: comparing takes time in the cube of their length at worst.
     """
     own, other = (list(islice(_WORD.finditer(t), MAX_WORDS)) for t in (question, opposite))
-    matcher = difflib.SequenceMatcher(None, _folded(own), _folded(other), autojunk=False)
+    folded = [[match.group().casefold() for match in matches] for matches in (own, other)]
     circumstances = []
-    for kind, first, end, first_other, end_other in matcher.get_opcodes():
-        words, counterparts = _content(own[first:end]), _content(other[first_other:end_other])
-        if kind == "replace" and words and counterparts:
-            before = question[: words[0].start()].rstrip()
-            circumstances.append(Circumstance(before, words[0].group(), counterparts[0].group()))
+    for kind, i, j, k, m in difflib.SequenceMatcher(None, *folded, autojunk=False).get_opcodes():
+        word, counterpart = _first_content(own[i:j]), _first_content(other[k:m])
+        if kind == "replace" and word and counterpart:
+            before = question[: word.start()].rstrip()
+            circumstances.append(Circumstance(before, word.group(), counterpart.group()))
     return [one for one in circumstances if one.before]
 
 
-def _folded(matches: Sequence[re.Match[str]]) -> list[str]:
-    return [match.group().casefold() for match in matches]
-
-
-def _content(matches: Sequence[re.Match[str]]) -> list[re.Match[str]]:
-    return [match for match in matches if not is_function_word(match.group())]
-
-
-def _log_odds(text: str, one: Circumstance) -> float | None:
-    try:
-        likely = json.loads(text)
-        odds = float(likely[one.word]) - float(likely[one.other])
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return None
-    return odds if math.isfinite(odds) else None
+def _first_content(matches: Sequence[re.Match[str]]) -> re.Match[str] | None:
+    return next((match for match in matches if not is_function_word(match.group())), None)
 
 
 @dataclass(eq=False)
@@ -309,9 +305,8 @@ class Ideas:
             seed=seed_of(self._recipe.seed, name),
             min_p=self._recipe.min_p,
         )
-        try:
-            reply = await self._client.text("ideas", name, request)
-        except (ModelAnswerError, OverBudgetError):
+        reply = await _reply(self._client, "ideas", name, request)
+        if reply is None:
             return []
         texts = parse_lines(reply.text, cut_off=reply.finish == "length")[:length]
         self._listed += len(texts)
@@ -336,18 +331,18 @@ class Ideas:
         return fit
 
     def _is_new(self, text: str) -> bool:
-        topic = self._topic(text)
+        topic, problem = self._topic(text), ""
         if _PREPOSITION.match(text):
-            self._dropped["idea that begins no sentence"] += 1
-            return False
-        if content_words(text) & self._borrowed:
-            self._dropped["borrowed idea"] += 1
-            return False
-        if any(_shared(topic, other) >= MAX_SHARED for other in self._topics):
-            self._dropped["repeated idea"] += 1
-            return False
-        self._topics.append(topic)
-        return True
+            problem = "idea that begins no sentence"
+        elif content_words(text) & self._borrowed:
+            problem = "borrowed idea"
+        elif any(_shared(topic, other) >= MAX_SHARED for other in self._topics):
+            problem = "repeated idea"
+        if problem:
+            self._dropped[problem] += 1
+        else:
+            self._topics.append(topic)
+        return not problem
 
     def _topic(self, idea: str) -> frozenset[str]:
         """Return what an idea is about: neither its verb, which comes first, nor the question."""
