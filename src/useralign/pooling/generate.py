@@ -297,7 +297,7 @@ class _Generation(CandidateMaker):
     async def _ask_candidate(self, spec: CandidateSpec) -> Candidate | NoAnswerError | None:
         """Ask for one candidate; return it if it is usable, or that the model gave no answer."""
         try:
-            candidate, problem = await self._candidate(spec.id, spec.role, spec.interest, spec.idea)
+            candidate, problem = await self._candidate(spec)
         except OverBudgetError:
             self._over_budget = True
             return None
@@ -312,35 +312,31 @@ class _Generation(CandidateMaker):
             self._rejected[problem] += 1
             self.report("rejected", candidate, problem)
             return None
-        candidate = replace(candidate, source=spec.source, interest=spec.interest)
         self.made = min(self.made + 1, self.recipe.count)
         self.report("candidate", candidate)
         return candidate
 
-    async def _candidate(
-        self, name: str, role: str, interest: str | None = None, idea: str | None = None
-    ) -> tuple[Candidate, str | None]:
-        """Ask for one candidate, as `ask` does; `idea` is what the answer is to suggest."""
-        recipe = self.recipe
+    async def _candidate(self, spec: CandidateSpec) -> tuple[Candidate, str | None]:
+        """Ask for one candidate; return it, and what is wrong with it if anything is."""
+        recipe, interest, idea = self.recipe, spec.interest, spec.idea
         prompt = (
             prompts.answer(self.question, interest, idea)
             if recipe.kind == "text"
             else prompts.picture(self.question, interest)
         )
         settings: dict[str, Any] = {"temperature": recipe.temperature}
-        if role == "baseline":
+        if spec.source == "baseline":
             settings = {"temperature": recipe.baseline_temperature, "min_p": None}
         elif idea:
             # With an idea of its own an answer need not vary much, and a cool head errs less.
             settings["temperature"] = min(recipe.temperature, _WITH_IDEA)
             settings["begin"] = prompts.beginning(idea) if self.client.generator.continues else ""
-        seed = seed_of(recipe.seed, name)
+        seed = seed_of(recipe.seed, spec.id)
         candidate, problem = await self.ask(
-            role, name, prompt, seed, caption=interest or "", **settings
+            spec.role, spec.id, prompt, seed, caption=interest or "", **settings
         )
-        if idea:
-            candidate = replace(candidate, meta={**candidate.meta, "idea": idea})
-        return candidate, problem
+        meta = candidate.meta if idea is None else {**candidate.meta, "idea": idea}
+        return replace(candidate, source=spec.source, interest=interest, meta=meta), problem
 
     async def _ask_baseline(self) -> None:
         if not self.recipe.baseline:
@@ -350,7 +346,7 @@ class _Generation(CandidateMaker):
         for number in count(1):
             name = "baseline" if number == 1 else f"baseline{number}"
             try:
-                candidate, problem = await self._candidate(name, "baseline")
+                candidate, problem = await self._candidate(CandidateSpec("baseline", name))
             except NoAnswerError as error:
                 if error.replayed:
                     continue
@@ -360,7 +356,7 @@ class _Generation(CandidateMaker):
         if problem:
             self._notes.append(f"there is no baseline: {problem}")
             return
-        self._baseline = replace(candidate, id="baseline", source="baseline")
+        self._baseline = replace(candidate, id="baseline")
         self.report("baseline", self._baseline)
 
     async def _ask_interests(self) -> None:
