@@ -12,7 +12,7 @@ from useralign.pooling.grow import Growth, GrowthRecord
 from useralign.pooling.imports import list_items, read_pool, read_texts
 from useralign.pooling.library import PoolRequest, find_pool, generate_requested, nearest_shipped
 from useralign.pooling.recipe import Recipe
-from useralign.pooling.select import Twins, near_duplicates
+from useralign.pooling.select import near_duplicates
 
 __all__ = [
     "Event",
@@ -21,7 +21,6 @@ __all__ = [
     "PoolRequest",
     "Progress",
     "Recipe",
-    "Twins",
     "check_question",
     "default_recipe",
     "find_pool",

@@ -191,13 +191,7 @@ class _Generation(CandidateMaker):
     """The generation of one pool, step by step; `made` counts the candidates so far."""
 
     def __post_init__(self) -> None:
-        self._ideas = Ideas(
-            self.question,
-            self.recipe,
-            self.client,
-            self.features,
-            lambda note: self.report("ideas", note=note),
-        )
+        self._ideas = Ideas(self)
         self._selection = Selection(self.recipe, self.features)
         self._baseline: Candidate | None = None
         self._interests: list[str] = list(self.recipe.interests)

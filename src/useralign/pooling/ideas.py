@@ -41,14 +41,13 @@ from useralign.pooling.parse import (
 from useralign.pooling.recipe import seed_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from useralign.models import Text
-    from useralign.pooling.client import MeteredClient
-    from useralign.pooling.recipe import CandidateSpec, Recipe
-    from useralign.pooling.select import Features
+    from useralign.pooling.client import CandidateMaker, MeteredClient
+    from useralign.pooling.recipe import CandidateSpec
 
 # Ideas in one list, as in the example: in longer ones a small model begins to turn in circles.
 LENGTH = 8
@@ -88,14 +87,12 @@ async def _reply(client: MeteredClient, role: str, name: str, request: TextReque
 
 @dataclass(eq=False)
 class Circumstances:
-    """Weighs how well ideas suit a question, by a client whose generator `continues`.
+    """Weighs how well ideas suit a question, by a generator that `continues`.
 
     `items` is empty until `detect`, and when the question has no circumstances.
     """
 
-    question: str
-    seed: int
-    client: MeteredClient
+    maker: CandidateMaker
     items: Sequence[Circumstance] = ()
 
     @property
@@ -111,16 +108,16 @@ class Circumstances:
     async def detect(self) -> None:
         """Ask for the opposite question; without a usable reply there are no circumstances."""
         request = TextRequest(
-            prompt=self.question,
+            prompt=self.maker.question,
             system=prompts.TURNING,
             examples=prompts.TURNED,
             temperature=0.0,
-            max_tokens=20 + len(self.question) // 2,
-            seed=seed_of(self.seed, "opposite"),
+            max_tokens=20 + len(self.maker.question) // 2,
+            seed=seed_of(self.maker.recipe.seed, "opposite"),
         )
-        if (reply := await _reply(self.client, "ideas", "opposite", request)) is not None:
+        if (reply := await _reply(self.maker.client, "ideas", "opposite", request)) is not None:
             opposite = clean_answer(reply.text)
-            self.items = differing(self.question, opposite)[:MAX_CIRCUMSTANCES]
+            self.items = differing(self.maker.question, opposite)[:MAX_CIRCUMSTANCES]
 
     async def fit(self, idea: str) -> float | None:
         """Return the log-odds of the question's words, given the idea, against the opposite's.
@@ -142,9 +139,9 @@ class Circumstances:
             weigh=(one.word, one.other),
             temperature=0.0,
             max_tokens=1,
-            seed=seed_of(self.seed, "fit"),
+            seed=seed_of(self.maker.recipe.seed, "fit"),
         )
-        reply = await _reply(self.client, "checks", "fit", request)
+        reply = await _reply(self.maker.client, "checks", "fit", request)
         try:
             likely = json.loads(reply.text if reply else "")
             odds = float(likely[one.word]) - float(likely[one.other])
@@ -185,22 +182,13 @@ class Idea:
     tries: int = 0
 
 
-@dataclass(eq=False)
 class Ideas:
-    """Assigns an idea to each candidate that is to be asked for.
+    """Assigns an idea to each candidate that is to be asked for, and reports how many there are."""
 
-    `report` is called with how many ideas are listed and weighed.
-    """
-
-    _question: str
-    _recipe: Recipe
-    _client: MeteredClient
-    _features: Features
-    _report: Callable[[str], None]
-
-    def __post_init__(self) -> None:
-        self._circumstances = Circumstances(self._question, self._recipe.seed, self._client)
-        self._borrowed = prompts.TELLTALE - content_words(self._question)
+    def __init__(self, maker: CandidateMaker) -> None:
+        self._maker = maker
+        self._circumstances = Circumstances(maker)
+        self._borrowed = prompts.TELLTALE - content_words(self._maker.question)
         self._dropped: Counter[str] = Counter()
         self._topics: list[frozenset[str]] = []
         self._ideas: list[Idea] = []
@@ -277,7 +265,7 @@ class Ideas:
         """Ask for lists until so many ideas fit, or a list brings none that is new."""
         while (missing := target - len(self._left(self._ideas))) > 0 and self._rounds < _ROUNDS:
             self._rounds += 1
-            if self._rounds == 1 and self._client.generator.continues:
+            if self._rounds == 1 and self._maker.client.generator.continues:
                 await self._circumstances.detect()
             spare = _SPARE / (1 - _UNFIT) if self._circumstances.items else _SPARE
             count = math.ceil(spare * missing / LENGTH)
@@ -297,20 +285,20 @@ class Ideas:
         self._lists += 1
         name = f"ideas{self._lists}"
         request = TextRequest(
-            prompt=prompts.ideas(self._question, interest, self._circumstances.in_short),
+            prompt=prompts.ideas(self._maker.question, interest, self._circumstances.in_short),
             system=prompts.LISTING,
             examples=tuple((prompts.ideas(question), ideas) for question, ideas in prompts.LISTED),
-            temperature=self._recipe.temperature,
+            temperature=self._maker.recipe.temperature,
             max_tokens=_TOKENS * length,
-            seed=seed_of(self._recipe.seed, name),
-            min_p=self._recipe.min_p,
+            seed=seed_of(self._maker.recipe.seed, name),
+            min_p=self._maker.recipe.min_p,
         )
-        reply = await _reply(self._client, "ideas", name, request)
+        reply = await _reply(self._maker.client, "ideas", name, request)
         if reply is None:
             return []
         texts = parse_lines(reply.text, cut_off=reply.finish == "length")[:length]
         self._listed += len(texts)
-        self._report(f"{self._listed} ideas listed")
+        self._maker.report("ideas", note=f"{self._listed} ideas listed")
         return texts
 
     async def _add(self, texts: Sequence[str]) -> list[Idea]:
@@ -327,7 +315,7 @@ class Ideas:
     async def _fit(self, text: str) -> float | None:
         fit = await self._circumstances.fit(text)
         self._weighed += 1
-        self._report(f"{self._weighed} of {len(self._topics)} ideas weighed")
+        self._maker.report("ideas", note=f"{self._weighed} of {len(self._topics)} ideas weighed")
         return fit
 
     def _is_new(self, text: str) -> bool:
@@ -347,14 +335,14 @@ class Ideas:
     def _topic(self, idea: str) -> frozenset[str]:
         """Return what an idea is about: neither its verb, which comes first, nor the question."""
         _, *others = words(idea) or [""]
-        own = content_words(" ".join(others)) - content_words(self._question) - _FILLERS
+        own = content_words(" ".join(others)) - content_words(self._maker.question) - _FILLERS
         return own or content_words(idea)
 
     def _rows(self, texts: Sequence[str]) -> list[NDArray[np.float64] | None]:
         """Return the features of ideas, of length one; None where they do not compare ideas."""
-        if not self._features.comparable:
+        if not self._maker.features.comparable:
             return [None] * len(texts)
-        rows = self._features.of_texts(texts)
+        rows = self._maker.features.of_texts(texts)
         return list(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), _TINY))
 
 
