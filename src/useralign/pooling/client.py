@@ -24,7 +24,7 @@ from useralign.files import append_lines, open_to_append, parse_object, write_at
 from useralign.models import ImageRequest, Picture, Text, TextRequest, Usage, picture_suffix, plain
 from useralign.pool import Candidate
 from useralign.pooling.parse import LONGEST, parse_answer, picture_problem
-from useralign.pooling.recipe import digest
+from useralign.pooling.recipe import digest, seed_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Coroutine, Mapping, Sequence
@@ -358,6 +358,11 @@ class CandidateMaker:
     progress: Progress | None
     wanted: int
     made: int = 0
+
+    async def ask_text(self, role: str, name: str, **settings: Any) -> Text:
+        """Ask for a text that is no candidate; the seed of its request follows from its name."""
+        seed = seed_of(self.recipe.seed, name)
+        return await self.client.text(role, name, TextRequest(**settings, seed=seed))
 
     async def ask(
         self, role: str, name: str, prompt: str, seed: int, *, caption: str = "", **settings: Any

@@ -18,7 +18,7 @@ import numpy as np
 
 from useralign.errors import ModelAnswerError, ModelError, ModelUnavailableError, OptionError
 from useralign.files import cache_dir
-from useralign.models import Generator, TextRequest, default_generator, generator_for, wait_for
+from useralign.models import Generator, default_generator, generator_for, wait_for
 from useralign.pool import Candidate, Pool
 from useralign.pooling import prompts
 from useralign.pooling.client import (
@@ -377,16 +377,16 @@ class _Generation(CandidateMaker):
         Raises `ModelAnswerError` if there are none in the reply.
         """
         missing = self.recipe.by_interest - len(self._interests)
-        request = TextRequest(
+        reply = await self.ask_text(
+            "interests",
+            name,
             prompt=prompts.interests(self.question, missing, self._interests),
             system=prompts.REASONING,
             temperature=self.recipe.interest_temperature,
             max_tokens=100 + 40 * missing,
-            seed=seed_of(self.recipe.seed, name),
             min_p=self.recipe.min_p,
             schema=prompts.interests_schema(missing),
         )
-        reply = await self.client.text("interests", name, request)
         old = [words(interest) for interest in self._interests]
         new = [item for item in parse_interests(reply.text) if words(item) not in old]
         return new[:missing]

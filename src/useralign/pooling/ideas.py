@@ -23,12 +23,11 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from useralign.errors import ModelAnswerError
-from useralign.models import TextRequest
 from useralign.pooling import prompts
 from useralign.pooling.client import OverBudgetError, together
 from useralign.pooling.parse import (
@@ -38,7 +37,6 @@ from useralign.pooling.parse import (
     parse_lines,
     words,
 )
-from useralign.pooling.recipe import seed_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from useralign.models import Text
-    from useralign.pooling.client import CandidateMaker, MeteredClient
+    from useralign.pooling.client import CandidateMaker
     from useralign.pooling.recipe import CandidateSpec
 
 # Ideas in one list, as in the example: in longer ones a small model begins to turn in circles.
@@ -77,10 +75,10 @@ class Circumstance(NamedTuple):
     other: str
 
 
-async def _reply(client: MeteredClient, role: str, name: str, request: TextRequest) -> Text | None:
+async def _reply(maker: CandidateMaker, role: str, name: str, **settings: Any) -> Text | None:
     """Ask a model; None without an answer or the money for one: an idea less does no harm."""
     try:
-        return await client.text(role, name, request)
+        return await maker.ask_text(role, name, **settings)
     except (ModelAnswerError, OverBudgetError):
         return None
 
@@ -107,17 +105,19 @@ class Circumstances:
 
     async def detect(self) -> None:
         """Ask for the opposite question; without a usable reply there are no circumstances."""
-        request = TextRequest(
-            prompt=self.maker.question,
+        question = self.maker.question
+        reply = await _reply(
+            self.maker,
+            "ideas",
+            "opposite",
+            prompt=question,
             system=prompts.TURNING,
             examples=prompts.TURNED,
             temperature=0.0,
-            max_tokens=20 + len(self.maker.question) // 2,
-            seed=seed_of(self.maker.recipe.seed, "opposite"),
+            max_tokens=20 + len(question) // 2,
         )
-        if (reply := await _reply(self.maker.client, "ideas", "opposite", request)) is not None:
-            opposite = clean_answer(reply.text)
-            self.items = differing(self.maker.question, opposite)[:MAX_CIRCUMSTANCES]
+        if reply is not None:
+            self.items = differing(question, clean_answer(reply.text))[:MAX_CIRCUMSTANCES]
 
     async def fit(self, idea: str) -> float | None:
         """Return the log-odds of the question's words, given the idea, against the opposite's.
@@ -131,7 +131,10 @@ class Circumstances:
         return sum(values) if len(values) == len(odds) else None
 
     async def _odds(self, idea: str, one: Circumstance) -> float | None:
-        request = TextRequest(
+        reply = await _reply(
+            self.maker,
+            "checks",
+            "fit",
             prompt=f"{idea.rstrip('.')}.",
             system=prompts.GUESSING,
             examples=prompts.GUESSED,
@@ -139,9 +142,7 @@ class Circumstances:
             weigh=(one.word, one.other),
             temperature=0.0,
             max_tokens=1,
-            seed=seed_of(self.maker.recipe.seed, "fit"),
         )
-        reply = await _reply(self.maker.client, "checks", "fit", request)
         try:
             likely = json.loads(reply.text if reply else "")
             odds = float(likely[one.word]) - float(likely[one.other])
@@ -283,17 +284,17 @@ class Ideas:
 
     async def _list(self, length: int, interest: str | None = None) -> list[str]:
         self._lists += 1
-        name = f"ideas{self._lists}"
-        request = TextRequest(
+        reply = await _reply(
+            self._maker,
+            "ideas",
+            f"ideas{self._lists}",
             prompt=prompts.ideas(self._maker.question, interest, self._circumstances.in_short),
             system=prompts.LISTING,
             examples=tuple((prompts.ideas(question), ideas) for question, ideas in prompts.LISTED),
             temperature=self._maker.recipe.temperature,
             max_tokens=_TOKENS * length,
-            seed=seed_of(self._maker.recipe.seed, name),
             min_p=self._maker.recipe.min_p,
         )
-        reply = await _reply(self._maker.client, "ideas", name, request)
         if reply is None:
             return []
         texts = parse_lines(reply.text, cut_off=reply.finish == "length")[:length]
