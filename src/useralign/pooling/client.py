@@ -267,22 +267,20 @@ class MeteredClient:
                 reply = await call(request)
             except ModelAnswerError as error:
                 usage = error.usage or Usage()
-                line = {"role": role, "error": str(error)[:500], "usage": asdict(usage)}
-                self._append(key, line)
-                self.ledger.pay(usage)
-                self.ledger.add(role, usage)
+                self._append(key, role, usage, error=str(error)[:500], usage=asdict(usage))
                 raise NoAnswerError(str(error), replayed=False) from error
             facts = {"model": reply.model, "cached": reply.cached, "usage": asdict(reply.usage)}
             content = self._content(name, reply) | facts
-            self._append(key, {"role": role, "request": plain(request), "reply": content})
-            self.ledger.pay(reply.usage)
-            self.ledger.add(role, reply.usage)
+            self._append(key, role, reply.usage, request=plain(request), reply=content)
         return reply
 
-    def _append(self, key: str, entry: Mapping[str, Any]) -> None:
-        whole = {"key": key, **entry}
-        append_lines(self.file, json.dumps(whole))
-        self.entries[key] = whole
+    def _append(self, key: str, role: str, paid: Usage, /, **facts: Any) -> None:
+        """Write an entry to the draft, and count what was paid for it."""
+        entry = {"key": key, "role": role, **facts}
+        append_lines(self.file, json.dumps(entry))
+        self.entries[key] = entry
+        self.ledger.pay(paid)
+        self.ledger.add(role, paid)
 
     def _content(self, name: str, reply: Text | Picture) -> dict[str, Any]:
         if isinstance(reply, Text):
@@ -376,16 +374,16 @@ class CandidateMaker:
         if recipe.kind == "image":
             drawing = ImageRequest(prompt, recipe.image_size, recipe.image_quality, seed)
             picture = await self.client.picture(role, name, drawing)
-            meta = {"sha256": hashlib.sha256(picture.data).hexdigest()}
+            checksum = hashlib.sha256(picture.data).hexdigest()
             candidate = Candidate(
                 text=caption,
                 image=str(self.client.picture_file(name, picture)),
                 id=name,
-                meta=_provenance(drawing, picture) | meta,
+                meta=_provenance(drawing, picture) | {"sha256": checksum},
             )
             return candidate, picture_problem(picture.data)
-        usual = {"system": recipe.system, "max_tokens": recipe.max_tokens, "min_p": recipe.min_p}
-        request = TextRequest(prompt, seed=seed, **(usual | settings))
+        usual: dict[str, Any] = {"max_tokens": recipe.max_tokens, "min_p": recipe.min_p}
+        request = TextRequest(prompt, recipe.system, seed=seed, **(usual | settings))
         reply = await self.client.text(role, name, request)
         text, problem = parse_answer(
             reply.text,

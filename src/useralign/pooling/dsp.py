@@ -95,10 +95,10 @@ def fetch_dsp(source: str = SOURCE, sha256: str = SHA256) -> Path:
                 f"the DSP file cannot be fetched from {source} ({error}); download it by other "
                 "means and give its path"
             ) from error
-        if (got := hashlib.sha256(data).hexdigest()) != sha256:
+        if (actual := hashlib.sha256(data).hexdigest()) != sha256:
             raise ModelUnavailableError(
-                f"{source}: has the checksum {got}, expected {sha256}; it is not the file that was "
-                "measured here. Give the path of one that you trust"
+                f"{source}: has the checksum {actual}, expected {sha256}; it is not the file that "
+                "was measured here. Give the path of one that you trust"
             )
         write_atomically(path, data)
     return path
@@ -125,9 +125,9 @@ def write_answer_pools(path: str | Path, folder: str | Path, *, count: int = 100
     if not usable:
         raise FileFormatError(f"{path}: has no question with five different answers")
     draw = np.random.default_rng(0)
-    chosen = np.sort(draw.choice(len(usable), min(count, len(usable)), replace=False))
+    sample = np.sort(draw.choice(len(usable), min(count, len(usable)), replace=False))
     own = 0
-    for entry in (usable[int(k)] for k in chosen):
+    for entry in (usable[int(k)] for k in sample):
         rest = {n: totals[n] - words[entry.id][n] for n in names}
         worth = {n: _worth(n, words[entry.id], rest, vocabulary) for n in names}
         own += sum(max(worth[n], key=worth[n].__getitem__) == n for n in names)
@@ -139,7 +139,7 @@ def write_answer_pools(path: str | Path, folder: str | Path, *, count: int = 100
         users = {**INTERESTS, NORMAL: "wants a plain answer"}
         pool.meta.update({"users": users, "rankings": {n: _ranking(n, worth[n]) for n in names}})
         pool.save(Path(folder) / f"{entry.id}.json")
-    return own / (len(chosen) * len(names))
+    return own / (len(sample) * len(names))
 
 
 def _all_differ(entry: DspQuestion) -> bool:
@@ -202,15 +202,15 @@ def generate_dsp_pools(
 
 
 def _entry(path: str | Path, index: int, item: Any, draw: np.random.Generator) -> DspQuestion:
-    needed = [*INTERESTS, NORMAL]
+    names = [*INTERESTS, NORMAL]
     try:
-        query, responses = item["query"], {name: item["responses"][name] for name in needed}
+        query, responses = item["query"], {name: item["responses"][name] for name in names}
     except (TypeError, KeyError):
         query, responses = "", {}
     if not all(isinstance(text, str) for text in (query, *responses.values())) or not query.strip():
         raise FileFormatError(
             f"{path}: entry {index} is not a DSP question; expected a text under 'query' and texts "
-            f"under 'responses' for {', '.join(needed)}"
+            f"under 'responses' for {', '.join(names)}"
         )
-    names = draw.choice(list(INTERESTS), _USERS, replace=False)
-    return DspQuestion(f"dsp-{index}", query, responses, tuple(map(str, names)))
+    users = draw.choice(list(INTERESTS), _USERS, replace=False)
+    return DspQuestion(f"dsp-{index}", query, responses, tuple(map(str, users)))

@@ -226,9 +226,9 @@ class _Generation(CandidateMaker):
     async def _first_round(self) -> list[SourceGroup]:
         unbiased = SourceGroup("unbiased", self.recipe.count - self.recipe.by_interest)
         calls = self._ask_baseline(), self._ask_interests(), self._ask(unbiased.first())
-        *_, arrived = await together(*calls)
+        *_, candidates = await together(*calls)
         groups = [unbiased, *self._interest_groups(unbiased)]
-        await self._offer(unbiased, cast("list[Candidate]", arrived))
+        await self._offer(unbiased, cast("list[Candidate]", candidates))
         for group in groups[1:]:
             candidates = await self._ask(group.first())
             if group.each:

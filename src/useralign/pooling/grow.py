@@ -472,8 +472,8 @@ class _Round(CandidateMaker):
         while not self.problem and self._missing() > 0:
             numbers = range(self.requests + 1, self.requests + self._missing() + 1)
             self.requests += len(numbers)
-            arrived = await together(*(self._one(number) for number in numbers))
-            await self._select([candidate for candidate in arrived if candidate is not None])
+            replies = await together(*(self._one(number) for number in numbers))
+            await self._select([candidate for candidate in replies if candidate is not None])
         self.report("done", note=self.problem)
         return Proposal(
             tuple(self.candidates),
@@ -557,17 +557,17 @@ class _Round(CandidateMaker):
             return "a list"
         return "speaks of the prompt" if _TELLTALE.search(text) else None
 
-    async def _select(self, arrived: list[Candidate]) -> None:
+    async def _select(self, candidates: list[Candidate]) -> None:
         """Embed what arrived and keep what is unlike everything that is there."""
-        if not arrived:
+        if not candidates:
             return
         try:
-            await asyncio.to_thread(self.features.embed, arrived)
-            self._rows(arrived)
+            await asyncio.to_thread(self.features.embed, candidates)
+            self._rows(candidates)
         except Exception as error:  # noqa: BLE001 - an embedder may be somebody else's, too
             self._fail(f"the new candidates could not be embedded: {error}"[:300])
             return
-        for candidate in arrived:
+        for candidate in candidates:
             others = [*self.snapshot.pool, *self.candidates]
             rows = np.vstack([self.snapshot.pool.raw_features, self._rows(self.candidates)])
             twin = twin_of(candidate, self.features.of(candidate), others, rows, self.recipe)

@@ -158,9 +158,10 @@ def differing(question: str, opposite: str) -> list[Circumstance]:
     beginning is looked at: comparing takes time in the cube of their length at worst.
     """
     own, other = (list(islice(_WORD.finditer(t), MAX_WORDS)) for t in (question, opposite))
-    folded = [[match.group().casefold() for match in matches] for matches in (own, other)]
+    first, second = ([match.group().casefold() for match in matches] for matches in (own, other))
+    matcher = difflib.SequenceMatcher(None, first, second, autojunk=False)
     circumstances = []
-    for kind, i, j, k, m in difflib.SequenceMatcher(None, *folded, autojunk=False).get_opcodes():
+    for kind, i, j, k, m in matcher.get_opcodes():
         word, counterpart = _first_content(own[i:j]), _first_content(other[k:m])
         if kind == "replace" and word and counterpart:
             before = question[: word.start()].rstrip()

@@ -214,14 +214,16 @@ def list_items(text: str) -> list[tuple[int, str]]:
         numbers = [numbers[i] for i in bounds[:-1]]
     if has_marks:
         texts = [text[mark.end() :] if (mark := _MARK.match(text)) else text for text in texts]
-    return [(number, item) for number, item in zip(numbers, texts, strict=True) if item]
+    return [item for item in zip(numbers, texts, strict=True) if item[1]]
 
 
 def _paragraph_bounds(numbers: list[int]) -> list[int]:
     """Return where paragraphs begin, and the end; without blank lines each line is one."""
     divided = bool(numbers) and numbers[-1] - numbers[0] + 1 > len(numbers)
-    starts = [k for k, n in enumerate(numbers) if not divided or k == 0 or n > numbers[k - 1] + 1]
-    return [*starts, len(numbers)]
+    if not divided:
+        return list(range(len(numbers) + 1))
+    starts = [k for k, (before, n) in enumerate(pairwise(numbers), 1) if n > before + 1]
+    return [0, *starts, len(numbers)]
 
 
 def _item_bounds(

@@ -47,7 +47,7 @@ class Features:
     def __init__(self, embedder: Embedder, kind: str) -> None:
         self.embedder = embedder
         self.seconds = 0.0
-        self._kind = kind
+        self._images = kind == "image"
         self._rows: dict[str, NDArray[np.float64]] = {}
 
     @property
@@ -65,11 +65,8 @@ class Features:
         items = [i for i in dict.fromkeys(map(self._item, candidates)) if i not in self._rows]
         if not items:
             return
-        images = self._kind == "image"
-        matrix = self._timed(
-            self.embedder.embed_images if images else self.embedder.embed_texts, items
-        )
-        matrix = as_vectors(matrix, len(items), 0, self.embedder.name)
+        embed = self.embedder.embed_images if self._images else self.embedder.embed_texts
+        matrix = as_vectors(self._timed(embed, items), len(items), 0, self.embedder.name)
         self._rows.update(zip(items, matrix, strict=True))
 
     def of_texts(self, texts: Sequence[str]) -> NDArray[np.float64]:
@@ -92,7 +89,7 @@ class Features:
         return matrix
 
     def _item(self, candidate: Candidate) -> str:
-        return str(candidate.image) if self._kind == "image" else candidate.text
+        return str(candidate.image) if self._images else candidate.text
 
 
 def usable_features(embedder: AnyEmbedder, kind: str) -> Features:
