@@ -124,8 +124,6 @@ def test_files_of_another_form(tmp_path: Path, content: str) -> None:
 def test_a_missing_file_says_what_to_do() -> None:
     with pytest.raises(FileFormatError, match="shipped sample"):
         read_dsp("nowhere.json")
-    with pytest.raises(OptionError, match="1 to 4"):
-        read_dsp(SAMPLE, users=5)
 
 
 def test_the_sample_is_json_in_the_public_form() -> None:

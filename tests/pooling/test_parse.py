@@ -217,7 +217,7 @@ UNITS = [
     "[", "](", "![", "[a](", "(", "{", '{"', '"', "\\", '"a\\', "<think>", "</think>", "```", "`",
     "*", "_", "# ", "> ", "- ", "1. ", " ", "\n", "\t", "a ", "a", ". ", "...", "!?", "。",
     "e.g. ", "sure, ", "here is ", "sorry ", "\u0301", "\u0301\u0316", "A. ", "(1) ", "'", '"""',
-    "«", ",", '["a",', '{"a":[', "\u200b", "\ud800", "ﬃ",
+    "«", ",", '["a",', '{"a":[', "\u200b", "\ud800", "ﬃ", "a\n\n", "**a** ", "|a|\n|-|\n",
 ]  # fmt: skip
 READERS: dict[str, Callable[[str], object]] = {
     "answer": lambda text: parse_answer(text, question="What?", prompt="Answer."),

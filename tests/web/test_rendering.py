@@ -74,8 +74,9 @@ def test_scripts_and_families_stay_together() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a" * 10**6, "word " * 200_000, "> " * 10**5, "- " * 10**5, "*" * 500_000, "[" * 200_000],
-    ids=["letters", "words", "quotes", "lists", "stars", "brackets"],
+    ["a" * 10**6, "word " * 200_000, "> " * 10**5, "- " * 10**5, "*" * 500_000, "[" * 200_000,
+     "* a\n" * 2000, "**a** " * 2000],
+    ids=["letters", "words", "quotes", "lists", "stars", "brackets", "lines", "emphasis"],
 )  # fmt: skip
 def test_a_megabyte_is_cut_and_says_so(text: str) -> None:
     html = str(rendering.answer_html(text))

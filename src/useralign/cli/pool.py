@@ -57,9 +57,7 @@ def dsp(
     entries = read_dsp(path, count=count, seed=seed)
     generator = load_generator(model)
     with Progress(transient=True, disable=as_json) as bar:
-        pools = generate_dsp_pools(
-            entries, generator, out, embedder=embedder, small_model=generator.name == "local"
-        )
+        pools = generate_dsp_pools(entries, generator, out, embedder=embedder)
         for _ in bar.track(pools, total=len(entries), description="Pools"):
             pass
     paths = [str(out / f"{entry.id}.json") for entry in entries]

@@ -10,25 +10,17 @@ from useralign.pooling.generate import (
 )
 from useralign.pooling.grow import Growth, GrowthRecord
 from useralign.pooling.imports import list_items, read_pool, read_texts
-from useralign.pooling.library import (
-    Library,
-    PoolRequest,
-    find_pool,
-    generate_requested,
-    nearest_shipped,
-)
+from useralign.pooling.library import PoolRequest, find_pool, generate_requested, nearest_shipped
 from useralign.pooling.recipe import Recipe
-from useralign.pooling.select import Twins, near_duplicates
+from useralign.pooling.select import near_duplicates
 
 __all__ = [
     "Event",
     "Growth",
     "GrowthRecord",
-    "Library",
     "PoolRequest",
     "Progress",
     "Recipe",
-    "Twins",
     "check_question",
     "default_recipe",
     "find_pool",

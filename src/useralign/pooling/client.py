@@ -12,27 +12,19 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeVar, cast
 
-from filelock import FileLock, Timeout
+from filelock import AsyncFileLock
 
 from useralign.errors import FileFormatError, ModelAnswerError, ModelUnavailableError
 from useralign.files import append_lines, open_to_append, parse_object, write_atomically
-from useralign.models import (
-    ImageRequest,
-    Picture,
-    Text,
-    TextRequest,
-    Usage,
-    picture_suffix,
-    plain,
-)
+from useralign.models import ImageRequest, Picture, Text, TextRequest, Usage, picture_suffix, plain
 from useralign.pool import Candidate
 from useralign.pooling.parse import LONGEST, parse_answer, picture_problem
-from useralign.pooling.recipe import digest
+from useralign.pooling.recipe import digest, seed_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Coroutine, Mapping, Sequence
@@ -49,7 +41,6 @@ FORMAT = "useralign-draft/1"
 ROLES = ("baseline", "unbiased", "interests", "answers", "ideas", "checks")
 # Seconds that calls under way have to come back when another one has failed for good.
 GRACE = 10.0
-_POLL_SECONDS = 0.1
 _ROUNDING = 1e-12
 
 
@@ -152,9 +143,12 @@ def _dollars(cost: float | None) -> str:
     return "less than $0.01" if 0 < cost < 0.005 else f"${cost:.2f}"
 
 
-def usage_from(data: Mapping[str, Any] | None) -> Usage:
-    """Build a usage from `asdict`'s form, or raise `TypeError` if it is of another form."""
-    return Usage(**(data or {}))
+def usage_from(data: Any) -> Usage:
+    """Build a usage from `asdict`'s form; what is of another form counts as none."""
+    try:
+        return Usage(**data)
+    except TypeError:
+        return Usage()
 
 
 @asynccontextmanager
@@ -166,14 +160,12 @@ async def open_client(
     The same may be under way elsewhere: it is waited for, and what it got is taken from the draft.
     A file with another header is left alone; one without a single reply is removed at the end.
     """
-    # Not by the thread: a pool may be waited for in one and made in another.
-    lock = FileLock(path.with_name(f".{path.name}.lock"), thread_local=False)
-    with ExitStack() as stack:
+    async with AsyncExitStack() as stack:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            while not _take(lock):
-                await asyncio.sleep(_POLL_SECONDS)
-            stack.callback(lock.release)
+            # Without a thread, which would go on waiting when this is cancelled.
+            lock = AsyncFileLock(path.with_name(f".{path.name}.lock"), run_in_executor=False)
+            await stack.enter_async_context(lock)
             entries, damaged = _read(path, {"format": FORMAT, **header})
             file = stack.enter_context(open_to_append(path))
         except OSError as error:
@@ -189,15 +181,6 @@ async def open_client(
         finally:
             if not entries and not damaged:
                 path.unlink(missing_ok=True)
-
-
-def _take(lock: FileLock) -> bool:
-    """Whether the lock is ours now; a process that ends lets go of its own."""
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        return False
-    return True
 
 
 def _read(path: Path, header: Mapping[str, Any]) -> tuple[dict[str, dict[str, Any]], int]:
@@ -242,7 +225,7 @@ class MeteredClient:
     entries: dict[str, dict[str, Any]]  # of the draft, by key
     file: BinaryIO
     replayed: int = 0  # how many replies came from the draft
-    asked: int = 0  # how many calls were made now
+    calls: int = 0  # how many were made now
 
     async def text(self, role: str, name: str, request: TextRequest) -> Text:
         """Ask for one text, which counts as one of `ROLES`.
@@ -279,27 +262,25 @@ class MeteredClient:
                 self.ledger.add(role, stored.usage)
                 return cast("Reply", stored)
         async with self.ledger.call():
-            self.asked += 1
+            self.calls += 1
             try:
                 reply = await call(request)
             except ModelAnswerError as error:
                 usage = error.usage or Usage()
-                line = {"role": role, "error": str(error)[:500], "usage": asdict(usage)}
-                self._append(key, line)
-                self.ledger.pay(usage)
-                self.ledger.add(role, usage)
+                self._append(key, role, usage, error=str(error)[:500], usage=asdict(usage))
                 raise NoAnswerError(str(error), replayed=False) from error
             facts = {"model": reply.model, "cached": reply.cached, "usage": asdict(reply.usage)}
             content = self._content(name, reply) | facts
-            self._append(key, {"role": role, "request": plain(request), "reply": content})
-            self.ledger.pay(reply.usage)
-            self.ledger.add(role, reply.usage)
+            self._append(key, role, reply.usage, request=plain(request), reply=content)
         return reply
 
-    def _append(self, key: str, entry: Mapping[str, Any]) -> None:
-        whole = {"key": key, **entry}
-        append_lines(self.file, json.dumps(whole))
-        self.entries[key] = whole
+    def _append(self, key: str, role: str, paid: Usage, /, **facts: Any) -> None:
+        """Write an entry to the draft, and count what was paid for it."""
+        entry = {"key": key, "role": role, **facts}
+        append_lines(self.file, json.dumps(entry))
+        self.entries[key] = entry
+        self.ledger.pay(paid)
+        self.ledger.add(role, paid)
 
     def _content(self, name: str, reply: Text | Picture) -> dict[str, Any]:
         if isinstance(reply, Text):
@@ -313,7 +294,7 @@ class MeteredClient:
         """Return a reply in the draft; None if it is not of that form, so that it is asked anew."""
         try:
             reply = entry["reply"]
-            made = {"usage": usage_from(reply["usage"]), "cached": reply["cached"]}
+            made = {"usage": Usage(**(reply["usage"] or {})), "cached": reply["cached"]}
             if "file" not in reply:
                 text = reply["text"]
                 sound = isinstance(text, str)
@@ -328,10 +309,8 @@ class MeteredClient:
 
 def _paid(entry: Mapping[str, Any]) -> Usage:
     """Return what was used for an entry; for an error, drafts of earlier versions do not say."""
-    try:
-        return usage_from(entry["usage"] if "error" in entry else entry["reply"]["usage"])
-    except (KeyError, TypeError):
-        return Usage()
+    reply = entry if "error" in entry else entry.get("reply")
+    return usage_from(reply.get("usage") if isinstance(reply, dict) else None)
 
 
 def check_makes(generator: Generator, kind: str) -> None:
@@ -378,38 +357,49 @@ class CandidateMaker:
     wanted: int
     made: int = 0
 
-    async def ask_for_text(
-        self, role: str, name: str, request: TextRequest
-    ) -> tuple[Candidate, str | None, str]:
-        """Ask for one text candidate, whose id is the name.
+    async def ask_text(self, role: str, name: str, **settings: Any) -> Text:
+        """Ask for a text that is no candidate; the seed of its request follows from its name."""
+        seed = seed_of(self.recipe.seed, name)
+        return await self.client.text(role, name, TextRequest(**settings, seed=seed))
 
-        Returns the candidate, what is wrong with it if anything is, and what the model said, word
-        for word.
+    async def ask(
+        self, role: str, name: str, prompt: str, seed: int, *, caption: str = "", **settings: Any
+    ) -> tuple[Candidate, str | None]:
+        """Ask for one text or picture; return it, and what is wrong with it if anything is.
+
+        Its id is the name. A text is asked for as the recipe says but for the `settings` of its
+        request; a picture gets the caption for its text.
         """
+        recipe = self.recipe
+        if recipe.kind == "image":
+            drawing = ImageRequest(prompt, recipe.image_size, recipe.image_quality, seed)
+            picture = await self.client.picture(role, name, drawing)
+            checksum = hashlib.sha256(picture.data).hexdigest()
+            candidate = Candidate(
+                text=caption,
+                image=str(self.client.picture_file(name, picture)),
+                id=name,
+                meta=_provenance(drawing, picture) | {"sha256": checksum},
+            )
+            return candidate, picture_problem(picture.data)
+        usual: dict[str, Any] = {"max_tokens": recipe.max_tokens, "min_p": recipe.min_p}
+        request = TextRequest(prompt, recipe.system, seed=seed, **(usual | settings))
         reply = await self.client.text(role, name, request)
-        parsed = parse_answer(
+        text, problem = parse_answer(
             reply.text,
             question=self.question,
             prompt=f"{request.system}\n{request.prompt}",
             finish=reply.finish,
-            limit=self.recipe.sentences,
-            least=self.recipe.min_words,
+            limit=recipe.sentences,
+            least=recipe.min_words,
         )
         meta = {"finish": reply.finish, "temperature": request.temperature}
-        candidate = Candidate(text=parsed.text, id=name, meta=_provenance(request, reply) | meta)
-        return candidate, parsed.problem, reply.text
+        candidate = Candidate(text=text, id=name, meta=_provenance(request, reply) | meta)
+        return candidate, problem or self.off_form(reply.text, text)
 
-    async def ask_for_picture(
-        self, role: str, name: str, prompt: str, seed: int, caption: str
-    ) -> tuple[Candidate, str | None]:
-        """Ask for one picture candidate; return it, and what is wrong with it if anything is."""
-        recipe = self.recipe
-        request = ImageRequest(prompt, recipe.image_size, recipe.image_quality, seed)
-        reply = await self.client.picture(role, name, request)
-        meta = _provenance(request, reply) | {"sha256": hashlib.sha256(reply.data).hexdigest()}
-        path = self.client.picture_file(name, reply)
-        candidate = Candidate(text=caption, image=str(path), id=name, meta=meta)
-        return candidate, picture_problem(reply.data)
+    def off_form(self, _reply: str, _text: str) -> str | None:
+        """Return what else is wrong with a reply, word for word, and the answer in it."""
+        return None
 
     def report(self, kind: Any, candidate: Candidate | None = None, note: str = "") -> None:
         """Report one step."""

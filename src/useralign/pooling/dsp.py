@@ -15,12 +15,12 @@ import urllib.request
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from useralign.checks import whole
-from useralign.errors import FileFormatError, ModelUnavailableError, OptionError
+from useralign.errors import FileFormatError, ModelUnavailableError
 from useralign.files import cache_dir, read_json, write_atomically
 from useralign.pool import Candidate, Pool
 from useralign.pooling.generate import generate_pool
@@ -29,7 +29,7 @@ from useralign.pooling.recipe import Recipe
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from useralign.models import Embedder, Generator
+    from useralign.models import Generator
 
 INTERESTS = {
     "academy": "works at a university and wants precise terms, evidence and context",
@@ -38,6 +38,7 @@ INTERESTS = {
     "literature": "reads novels and poetry and wants images, rhythm and a story",
 }
 NORMAL = "normal"
+_USERS = 3  # of a question
 SOURCE = (
     "https://raw.githubusercontent.com/Linear95/DSP/850e84fef7688fd25f667d079e0c1276e42eb57f"
     "/data/domain_specific_preference.test.json"
@@ -60,10 +61,8 @@ class DspQuestion:
     users: tuple[str, ...]  # the interests that its simulated users have
 
 
-def read_dsp(
-    path: str | Path, *, count: int = 100, users: int = 3, seed: int = 0
-) -> list[DspQuestion]:
-    """Read the file and sample questions, and 1 to 4 users of each, from it.
+def read_dsp(path: str | Path, *, count: int = 100, seed: int = 0) -> list[DspQuestion]:
+    """Read the file and sample questions, and three users of each, from it.
 
     Raises `FileFormatError` if the file is missing, or an entry has another form; it says which.
     """
@@ -73,14 +72,12 @@ def read_dsp(
             "JSON file from its authors and give its path, or use the shipped sample, dsp64d"
         )
     whole("count", count, 1)
-    if not 1 <= users <= len(INTERESTS):
-        raise OptionError(f"users must be from 1 to {len(INTERESTS)}, got {users!r}")
     data = read_json(path)
     if not isinstance(data, list) or not data:
         raise FileFormatError(f"{path}: expected a JSON list of questions")
     draw = np.random.default_rng(seed)
     indices = np.sort(draw.choice(len(data), min(count, len(data)), replace=False))
-    return [_entry(path, int(k), data[int(k)], draw, users) for k in indices]
+    return [_entry(path, int(k), data[int(k)], draw) for k in indices]
 
 
 def fetch_dsp(source: str = SOURCE, sha256: str = SHA256) -> Path:
@@ -98,18 +95,16 @@ def fetch_dsp(source: str = SOURCE, sha256: str = SHA256) -> Path:
                 f"the DSP file cannot be fetched from {source} ({error}); download it by other "
                 "means and give its path"
             ) from error
-        if (got := hashlib.sha256(data).hexdigest()) != sha256:
+        if (actual := hashlib.sha256(data).hexdigest()) != sha256:
             raise ModelUnavailableError(
-                f"{source}: has the checksum {got}, expected {sha256}; it is not the file that was "
-                "measured here. Give the path of one that you trust"
+                f"{source}: has the checksum {actual}, expected {sha256}; it is not the file that "
+                "was measured here. Give the path of one that you trust"
             )
         write_atomically(path, data)
     return path
 
 
-def write_answer_pools(
-    path: str | Path, folder: str | Path, *, count: int = 100, embedder: str | None = None
-) -> float:
+def write_answer_pools(path: str | Path, folder: str | Path, *, count: int = 100) -> float:
     """Write a pool for each of some questions: the file's own five answers, its domains as users.
 
     Questions are those whose five answers differ: where two are one text, nobody can prefer one.
@@ -130,9 +125,9 @@ def write_answer_pools(
     if not usable:
         raise FileFormatError(f"{path}: has no question with five different answers")
     draw = np.random.default_rng(0)
-    chosen = np.sort(draw.choice(len(usable), min(count, len(usable)), replace=False))
+    sample = np.sort(draw.choice(len(usable), min(count, len(usable)), replace=False))
     own = 0
-    for entry in (usable[int(k)] for k in chosen):
+    for entry in (usable[int(k)] for k in sample):
         rest = {n: totals[n] - words[entry.id][n] for n in names}
         worth = {n: _worth(n, words[entry.id], rest, vocabulary) for n in names}
         own += sum(max(worth[n], key=worth[n].__getitem__) == n for n in names)
@@ -140,12 +135,11 @@ def write_answer_pools(
             entry.query,
             [Candidate(text=entry.responses[n], id=n) for n in names],
             baseline=Candidate(text=entry.responses[NORMAL], id="baseline"),
-            embedder=embedder,
         )
         users = {**INTERESTS, NORMAL: "wants a plain answer"}
         pool.meta.update({"users": users, "rankings": {n: _ranking(n, worth[n]) for n in names}})
         pool.save(Path(folder) / f"{entry.id}.json")
-    return own / (len(chosen) * len(names))
+    return own / (len(sample) * len(names))
 
 
 def _all_differ(entry: DspQuestion) -> bool:
@@ -186,22 +180,20 @@ def generate_dsp_pools(
     generator: Generator,
     folder: str | Path,
     *,
-    embedder: str | Embedder | None = None,
-    small_model: bool = False,
+    embedder: str | None = None,
 ) -> Iterator[Pool]:
     """Yield the pool of each question; those that have a file already are not generated again.
 
     The pools and their drafts go to the folder, so that a run that is cut off goes on where it
-    stopped. `small_model` asks for one sentence, as small models need it.
+    stopped. A local model is asked for one sentence, as small models need it.
     """
-    interests = tuple(INTERESTS.values())
-    base = Recipe.concise if small_model else Recipe
+    base = Recipe.concise if generator.name == "local" else Recipe
+    recipe = base(style="given", interests=tuple(INTERESTS.values()))
     for entry in entries:
         file = Path(folder) / f"{entry.id}.json"
         if file.exists():
             pool = Pool.load(file)
         else:
-            recipe = base(style="given", interests=interests)
             draft = Path(folder) / "drafts" / f"{entry.id}.jsonl"
             pool = generate_pool(entry.query, generator, embedder, recipe, draft=draft)
             pool.meta["users"] = {name: INTERESTS[name] for name in entry.users}
@@ -209,19 +201,16 @@ def generate_dsp_pools(
         yield pool
 
 
-def _entry(
-    path: str | Path, index: int, item: object, draw: np.random.Generator, users: int
-) -> DspQuestion:
-    query = item.get("query") if isinstance(item, dict) else None
-    responses = item.get("responses") if isinstance(item, dict) else None
-    needed = [*INTERESTS, NORMAL]
-    good = isinstance(responses, dict) and all(isinstance(responses.get(k), str) for k in needed)
-    if not isinstance(query, str) or not query.strip() or not good:
+def _entry(path: str | Path, index: int, item: Any, draw: np.random.Generator) -> DspQuestion:
+    names = [*INTERESTS, NORMAL]
+    try:
+        query, responses = item["query"], {name: item["responses"][name] for name in names}
+    except (TypeError, KeyError):
+        query, responses = "", {}
+    if not all(isinstance(text, str) for text in (query, *responses.values())) or not query.strip():
         raise FileFormatError(
             f"{path}: entry {index} is not a DSP question; expected a text under 'query' and texts "
-            f"under 'responses' for {', '.join(needed)}"
+            f"under 'responses' for {', '.join(names)}"
         )
-    assert isinstance(responses, dict)  # noqa: S101 - checked above, for the type checker
-    names = draw.choice(list(INTERESTS), users, replace=False)
-    answers = {name: responses[name] for name in needed}
-    return DspQuestion(f"dsp-{index}", query, answers, tuple(str(name) for name in names))
+    users = draw.choice(list(INTERESTS), _USERS, replace=False)
+    return DspQuestion(f"dsp-{index}", query, responses, tuple(map(str, users)))

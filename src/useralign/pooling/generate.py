@@ -18,13 +18,7 @@ import numpy as np
 
 from useralign.errors import ModelAnswerError, ModelError, ModelUnavailableError, OptionError
 from useralign.files import cache_dir
-from useralign.models import (
-    Generator,
-    TextRequest,
-    default_generator,
-    generator_for,
-    wait_for,
-)
+from useralign.models import Generator, default_generator, generator_for, wait_for
 from useralign.pool import Candidate, Pool
 from useralign.pooling import prompts
 from useralign.pooling.client import (
@@ -197,13 +191,7 @@ class _Generation(CandidateMaker):
     """The generation of one pool, step by step; `made` counts the candidates so far."""
 
     def __post_init__(self) -> None:
-        self._ideas = Ideas(
-            self.question,
-            self.recipe,
-            self.client,
-            self.features,
-            lambda note: self.report("ideas", note=note),
-        )
+        self._ideas = Ideas(self)
         self._selection = Selection(self.recipe, self.features)
         self._baseline: Candidate | None = None
         self._interests: list[str] = list(self.recipe.interests)
@@ -223,7 +211,7 @@ class _Generation(CandidateMaker):
             self.made = len(self._selection.candidates)
             if self.made >= _FEWEST:
                 break
-            if self.client.asked or self._over_budget:
+            if self.client.calls or self._over_budget:
                 raise ModelAnswerError(self._too_few())
             # All that is on file is of no use. It does not count: who tries again wants to ask.
             self._attempts = 0
@@ -238,9 +226,9 @@ class _Generation(CandidateMaker):
     async def _first_round(self) -> list[SourceGroup]:
         unbiased = SourceGroup("unbiased", self.recipe.count - self.recipe.by_interest)
         calls = self._ask_baseline(), self._ask_interests(), self._ask(unbiased.first())
-        *_, arrived = await together(*calls)
+        *_, candidates = await together(*calls)
         groups = [unbiased, *self._interest_groups(unbiased)]
-        await self._offer(unbiased, cast("list[Candidate]", arrived))
+        await self._offer(unbiased, cast("list[Candidate]", candidates))
         for group in groups[1:]:
             candidates = await self._ask(group.first())
             if group.each:
@@ -303,7 +291,7 @@ class _Generation(CandidateMaker):
     async def _ask_candidate(self, spec: CandidateSpec) -> Candidate | NoAnswerError | None:
         """Ask for one candidate; return it if it is usable, or that the model gave no answer."""
         try:
-            candidate, problem = await self._candidate(spec.id, spec.role, spec.interest, spec.idea)
+            candidate, problem = await self._candidate(spec)
         except OverBudgetError:
             self._over_budget = True
             return None
@@ -318,49 +306,31 @@ class _Generation(CandidateMaker):
             self._rejected[problem] += 1
             self.report("rejected", candidate, problem)
             return None
-        candidate = replace(candidate, source=spec.source, interest=spec.interest)
         self.made = min(self.made + 1, self.recipe.count)
         self.report("candidate", candidate)
         return candidate
 
-    async def _candidate(
-        self, name: str, role: str, interest: str | None = None, idea: str | None = None
-    ) -> tuple[Candidate, str | None]:
-        """Ask for one text or picture; return it, and what is wrong with it if anything is.
-
-        Its seed follows from its name. `idea` is what the answer is to suggest.
-        """
-        if self.recipe.kind == "image":
-            prompt, seed = prompts.picture(self.question, interest), seed_of(self.recipe.seed, name)
-            return await self.ask_for_picture(role, name, prompt, seed, interest or "")
-        request = self._text_request(name, role, interest, idea)
-        candidate, problem, _ = await self.ask_for_text(role, name, request)
-        if idea:
-            candidate = replace(candidate, meta={**candidate.meta, "idea": idea})
-        return candidate, problem
-
-    def _text_request(
-        self, name: str, role: str, interest: str | None, idea: str | None
-    ) -> TextRequest:
-        recipe, question = self.recipe, self.question
-        if idea:
-            prompt = prompts.for_idea(question, idea, interest)
-        elif interest:
-            prompt = prompts.for_interest(question, interest)
-        else:
-            prompt = prompts.unbiased(question)
-        baseline = role == "baseline"
-        temperature = recipe.baseline_temperature if baseline else recipe.temperature
-        return TextRequest(
-            prompt=prompt,
-            system=recipe.system,
-            # With an idea of its own an answer need not vary much, and a cool head errs less.
-            temperature=min(temperature, _WITH_IDEA) if idea else temperature,
-            max_tokens=recipe.max_tokens,
-            seed=seed_of(recipe.seed, name),
-            min_p=None if baseline else recipe.min_p,
-            begin=prompts.beginning(idea) if idea and self.client.generator.continues else "",
+    async def _candidate(self, spec: CandidateSpec) -> tuple[Candidate, str | None]:
+        """Ask for one candidate; return it, and what is wrong with it if anything is."""
+        recipe, interest, idea = self.recipe, spec.interest, spec.idea
+        prompt = (
+            prompts.answer(self.question, interest, idea)
+            if recipe.kind == "text"
+            else prompts.picture(self.question, interest)
         )
+        settings: dict[str, Any] = {"temperature": recipe.temperature}
+        if spec.source == "baseline":
+            settings = {"temperature": recipe.baseline_temperature, "min_p": None}
+        elif idea:
+            # With an idea of its own an answer need not vary much, and a cool head errs less.
+            settings["temperature"] = min(recipe.temperature, _WITH_IDEA)
+            settings["begin"] = prompts.beginning(idea) if self.client.generator.continues else ""
+        seed = seed_of(recipe.seed, spec.id)
+        candidate, problem = await self.ask(
+            spec.role, spec.id, prompt, seed, caption=interest or "", **settings
+        )
+        meta = candidate.meta if idea is None else {**candidate.meta, "idea": idea}
+        return replace(candidate, source=spec.source, interest=interest, meta=meta), problem
 
     async def _ask_baseline(self) -> None:
         if not self.recipe.baseline:
@@ -370,7 +340,7 @@ class _Generation(CandidateMaker):
         for number in count(1):
             name = "baseline" if number == 1 else f"baseline{number}"
             try:
-                candidate, problem = await self._candidate(name, "baseline")
+                candidate, problem = await self._candidate(CandidateSpec("baseline", name))
             except NoAnswerError as error:
                 if error.replayed:
                     continue
@@ -380,7 +350,7 @@ class _Generation(CandidateMaker):
         if problem:
             self._notes.append(f"there is no baseline: {problem}")
             return
-        self._baseline = replace(candidate, id="baseline", source="baseline")
+        self._baseline = replace(candidate, id="baseline")
         self.report("baseline", self._baseline)
 
     async def _ask_interests(self) -> None:
@@ -407,16 +377,16 @@ class _Generation(CandidateMaker):
         Raises `ModelAnswerError` if there are none in the reply.
         """
         missing = self.recipe.by_interest - len(self._interests)
-        request = TextRequest(
+        reply = await self.ask_text(
+            "interests",
+            name,
             prompt=prompts.interests(self.question, missing, self._interests),
             system=prompts.REASONING,
             temperature=self.recipe.interest_temperature,
             max_tokens=100 + 40 * missing,
-            seed=seed_of(self.recipe.seed, name),
             min_p=self.recipe.min_p,
             schema=prompts.interests_schema(missing),
         )
-        reply = await self.client.text("interests", name, request)
         old = [words(interest) for interest in self._interests]
         new = [item for item in parse_interests(reply.text) if words(item) not in old]
         return new[:missing]

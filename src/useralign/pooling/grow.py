@@ -25,20 +25,16 @@ import re
 import threading
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from useralign.checks import is_finite, is_whole, whole
-from useralign.errors import (
-    ModelAnswerError,
-    ModelError,
-    OptionError,
-    UseralignError,
-)
+from useralign.errors import ModelAnswerError, ModelError, OptionError, UseralignError
 from useralign.files import cache_dir
-from useralign.models import TextRequest, Usage, wait_for
+from useralign.models import Usage, wait_for
 from useralign.pool import Candidate
 from useralign.pooling import prompts
 from useralign.pooling.client import (
@@ -55,7 +51,7 @@ from useralign.pooling.recipe import Recipe, digest, seed_of
 from useralign.pooling.select import twin_of, usable_features
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -102,10 +98,6 @@ class GrowthRecord:
         if not isinstance(data, dict):
             return cls()
         requests, rounds = data.get("asked", 0), data.get("rounds")
-        try:
-            usage = usage_from(data.get("usage"))
-        except TypeError:
-            usage = Usage()
         complete = [
             item
             for item in (rounds if isinstance(rounds, list) else [])
@@ -113,38 +105,13 @@ class GrowthRecord:
             and isinstance(item.get("key"), str)
             and is_whole(item.get("step"))
         ]
+        usage = usage_from(data.get("usage"))
         return cls(requests if is_whole(requests) else 0, usage, tuple(complete))
-
-    @property
-    def keys(self) -> list[str]:
-        """The keys of the proposals that have joined."""
-        return [done["key"] for done in self.rounds]
-
-    @property
-    def last_step(self) -> int:
-        """After how many answers the pool grew last, or was tried to."""
-        return max((done["step"] for done in self.rounds), default=0)
 
     @property
     def cost(self) -> float:
         """US dollars spent so far; an unknown price counts as nothing."""
         return self.usage.cost or 0.0
-
-    @property
-    def cost_per_call(self) -> float:
-        """US dollars that the next call is expected to cost: the mean of those so far."""
-        return self.cost / max(1, self.usage.calls)
-
-    def with_round(self, done: Mapping[str, Any], usage: Usage) -> dict[str, Any]:
-        """Return the record with one more round, as plain data.
-
-        A round has its `key`, `step` and `asked`, and anything else worth keeping.
-        """
-        return {
-            "asked": self.requests + done["asked"],
-            "usage": asdict(self.usage + usage),
-            "rounds": [*self.rounds, dict(done)],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,11 +174,11 @@ class Rejected(NamedTuple):
     text: str
     why: str
 
-    @classmethod
-    def twin(cls, candidate: Candidate, twin: Candidate) -> Rejected:
-        """Return a candidate as rejected for its likeness to another."""
-        label = twin.label if twin.index >= 0 else "another new one"
-        return cls(candidate.text[:200], f"too much like {label}")
+
+def _as_twin(candidate: Candidate, twin: Candidate) -> Rejected:
+    """Return a candidate as rejected for its likeness to another."""
+    label = twin.label if twin.index >= 0 else "another new one"
+    return Rejected(candidate.text[:200], f"too much like {label}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,22 +273,16 @@ class Growth:
         """
         if session.stop_reason in OVER or self._room(session.pool) <= 0:
             return False
-        return session.cost - GrowthRecord.of(session.pool).last_step >= self.every
+        steps = [done["step"] for done in GrowthRecord.of(session.pool).rounds]
+        return session.cost - max(steps, default=0) >= self.every
 
-    def check(self, pool: Pool) -> None:
+    def check(self, pool: Pool) -> tuple[Recipe, Features]:
         """Raise unless this model and embedder can make candidates for this pool.
 
-        Raises
-        ------
-        OptionError
-            If it cannot be told what the features of a new candidate are.
-        ModelUnavailableError
-            If the model does not make what the pool has, or the embedder cannot work here.
+        `OptionError` if it cannot be told what the features of a new candidate are,
+        `ModelUnavailableError` if the model does not make what the pool has, or the embedder cannot
+        work here. Returns what new candidates are made by.
         """
-        self._prepared(pool)
-
-    def _prepared(self, pool: Pool) -> tuple[Recipe, Features]:
-        """Return what new candidates are made by; raise as `check` does."""
         recipe = self._recipe_for(pool)
         check_makes(self.generator, recipe.kind)
         if recipe.kind == "text" and not all(candidate.text.strip() for candidate in pool):
@@ -343,9 +304,7 @@ class Growth:
         """
         return self.join(session, self.propose(self.snapshot(session), progress))
 
-    def snapshot(self, session: Session) -> Snapshot:
-        """Return what `propose` needs to know."""
-        return Snapshot.of(session)
+    snapshot = staticmethod(Snapshot.of)  # what `propose` needs to know of a session
 
     def propose(self, snapshot: Snapshot, progress: Progress | None = None) -> Proposal:
         """Make new candidates; touches no session, and may run in any thread.
@@ -394,17 +353,16 @@ class Growth:
         Call it between an answer and the next `ask`, because what is asked next may change. The
         session may have gone on since the snapshot.
         """
-        if proposal.key in GrowthRecord.of(session.pool).keys:
+        record = GrowthRecord.of(session.pool)
+        if proposal.key in [done["key"] for done in record.rounds]:
             return Grown((), (), Usage())
-        joined: tuple[Candidate, ...] = ()
-        rejected, problem = proposal.rejected, proposal.problem
+        problem, rejected, new = proposal.problem, list(proposal.rejected), list[int]()
         if session.stop_reason in OVER:
             problem = problem or "the session is over"
-        elif proposal.candidates:
-            new, rows, late = self._still_new(session.pool, proposal)
-            rejected += late
-            if new:
-                joined = session.extend(_named(new, session), rows)
+        else:
+            new = self._still_new(session.pool, proposal, rejected)
+        candidates = _named([proposal.candidates[k] for k in new], session)
+        joined = session.extend(candidates, proposal.features[new]) if new else ()
         done = {
             "key": proposal.key,
             "step": session.cost,
@@ -413,16 +371,20 @@ class Growth:
             "rejected": [one.why for one in rejected],
             "problem": problem,
         }
-        record = GrowthRecord.of(session.pool).with_round(done, proposal.usage)
+        growth = {
+            "asked": record.requests + proposal.requests,
+            "usage": asdict(record.usage + proposal.usage),
+            "rounds": [*record.rounds, done],
+        }
         # The pool itself may be shared, and is left as it is.
         pool = session.pool = copy.copy(session.pool)
-        pool.meta = {**pool.meta, _KEY: record}
-        return Grown(joined, rejected, proposal.usage, problem)
+        pool.meta = {**pool.meta, _KEY: growth}
+        return Grown(joined, tuple(rejected), proposal.usage, problem)
 
     async def _run_round(
         self, snapshot: Snapshot, count: int, progress: Progress | None
     ) -> Proposal:
-        pool, (recipe, features) = snapshot.pool, self._prepared(snapshot.pool)
+        pool, (recipe, features) = snapshot.pool, self.check(snapshot.pool)
         header = {
             "question": pool.question,
             "model": self.generator.identity,
@@ -450,23 +412,26 @@ class Growth:
             return replace(proposal, problem=priceless)
         return proposal
 
-    def _still_new(
-        self, pool: Pool, proposal: Proposal
-    ) -> tuple[list[Candidate], NDArray[np.float64], tuple[Rejected, ...]]:
-        """Leave out what another proposal has brought meanwhile, and what there is no room for."""
-        recipe, new = self._recipe_for(pool), proposal.candidates
-        twins = [
-            twin_of(candidate, row, list(pool), pool.raw_features, recipe)
-            for candidate, row in zip(new, proposal.features, strict=True)
-        ]
-        late = [Rejected.twin(c, twin) for c, twin in zip(new, twins, strict=True) if twin]
-        indices = [k for k, twin in enumerate(twins) if twin is None][: max(0, self._room(pool))]
-        return [new[k] for k in indices], proposal.features[indices], tuple(late)
+    def _still_new(self, pool: Pool, proposal: Proposal, rejected: list[Rejected]) -> list[int]:
+        """Return the indices of what is unlike all that joined meanwhile, as far as there is room.
+
+        The others are added to those rejected.
+        """
+        recipe, new = self._recipe_for(pool), list[int]()
+        for k, candidate in enumerate(proposal.candidates):
+            twin = twin_of(candidate, proposal.features[k], list(pool), pool.raw_features, recipe)
+            if twin is None:
+                new.append(k)
+            else:
+                rejected.append(_as_twin(candidate, twin))
+        return new[: max(0, self._room(pool))]
 
     def _room(self, pool: Pool) -> int:
         grown = sum(candidate.source == "grown" for candidate in pool)
         record = GrowthRecord.of(pool)
-        if record.cost >= self.cost or record.cost + record.cost_per_call > self.cost:
+        # The next call is expected to cost the mean of those so far.
+        next_call = record.cost / max(1, record.usage.calls)
+        if record.cost >= self.cost or record.cost + next_call > self.cost:
             return 0
         return self.most - grown
 
@@ -507,8 +472,8 @@ class _Round(CandidateMaker):
         while not self.problem and self._missing() > 0:
             numbers = range(self.requests + 1, self.requests + self._missing() + 1)
             self.requests += len(numbers)
-            arrived = await together(*(self._one(number) for number in numbers))
-            await self._select([candidate for candidate in arrived if candidate is not None])
+            replies = await together(*(self._one(number) for number in numbers))
+            await self._select([candidate for candidate in replies if candidate is not None])
         self.report("done", note=self.problem)
         return Proposal(
             tuple(self.candidates),
@@ -543,27 +508,29 @@ class _Round(CandidateMaker):
 
     async def _ask(self, number: int) -> tuple[Candidate, str | None]:
         """Ask for one candidate; each prompt has another liked one last, where it counts most."""
-        name, seed = f"g{number}", seed_of(self.seed, f"{self.snapshot.key}/{number}")
-        snapshot, recipe = self.snapshot, self.recipe
-        question, remarks = snapshot.pool.question, snapshot.remarks
-        liked, disliked = self._words_of(snapshot.liked), self._words_of(snapshot.disliked)
+        pool, remarks, recipe = self.snapshot.pool, self.snapshot.remarks, self.recipe
+        liked, disliked = (self._words_of(k) for k in (self.snapshot.liked, self.snapshot.disliked))
         turn = number % max(1, len(liked))
         liked = liked[turn:] + liked[:turn]
-        if recipe.kind == "image":
-            prompt = prompts.grown_picture(question, liked, disliked, remarks)
-            caption = liked[-1] if liked else ""
-            candidate, problem = await self.ask_for_picture(_ROLE, name, prompt, seed, caption)
-            return self._with_parents(candidate), problem
-        request = TextRequest(
-            prompt=prompts.grown_answer(question, liked, disliked, remarks, self._others()),
-            system=recipe.system,
-            temperature=max(recipe.temperature, recipe.interest_temperature),
-            max_tokens=recipe.max_tokens,
-            seed=seed,
-            min_p=recipe.min_p,
+        prompt = (
+            prompts.grown_answer(pool.question, liked, disliked, remarks, self._others())
+            if recipe.kind == "text"
+            else prompts.grown_picture(pool.question, liked, disliked, remarks)
         )
-        candidate, problem, raw = await self.ask_for_text(_ROLE, name, request)
-        return self._with_parents(candidate), problem or self._off_form(raw, candidate.text)
+        candidate, problem = await self.ask(
+            _ROLE,
+            f"g{number}",
+            prompt,
+            seed_of(self.seed, f"{self.snapshot.key}/{number}"),
+            caption=liked[-1] if liked else "",
+            temperature=max(recipe.temperature, recipe.interest_temperature),
+        )
+        parents = {
+            "liked": [pool[k].label for k in self.snapshot.liked],
+            "disliked": [pool[k].label for k in self.snapshot.disliked],
+        }
+        meta = {**candidate.meta, "parents": parents}
+        return replace(candidate, id=None, source="grown", meta=meta), problem
 
     def _words_of(self, indices: Sequence[int]) -> list[str]:
         """Return the texts of examples: cut short for small models, captions for pictures."""
@@ -581,17 +548,8 @@ class _Round(CandidateMaker):
         others = [c.text for c in self.snapshot.pool if c.index not in examples]
         return others + [c.text for c in self.candidates]
 
-    def _with_parents(self, candidate: Candidate) -> Candidate:
-        """Return the candidate as a grown one, with the examples that its prompt had."""
-        pool = self.snapshot.pool
-        parents = {
-            "liked": [pool[k].label for k in self.snapshot.liked],
-            "disliked": [pool[k].label for k in self.snapshot.disliked],
-        }
-        meta = {**candidate.meta, "parents": parents}
-        return replace(candidate, id=None, source="grown", meta=meta)
-
-    def _off_form(self, reply: str, text: str) -> str | None:
+    def off_form(self, reply: str, text: str) -> str | None:
+        """Return what is wrong with an answer beside those of the pool."""
         longest = max(len(candidate.text) for candidate in self.snapshot.pool)
         if len(text) > max(_LONGEST, 2 * longest):
             return "too long"
@@ -599,17 +557,17 @@ class _Round(CandidateMaker):
             return "a list"
         return "speaks of the prompt" if _TELLTALE.search(text) else None
 
-    async def _select(self, arrived: list[Candidate]) -> None:
+    async def _select(self, candidates: list[Candidate]) -> None:
         """Embed what arrived and keep what is unlike everything that is there."""
-        if not arrived:
+        if not candidates:
             return
         try:
-            await asyncio.to_thread(self.features.embed, arrived)
-            self._rows(arrived)
+            await asyncio.to_thread(self.features.embed, candidates)
+            self._rows(candidates)
         except Exception as error:  # noqa: BLE001 - an embedder may be somebody else's, too
             self._fail(f"the new candidates could not be embedded: {error}"[:300])
             return
-        for candidate in arrived:
+        for candidate in candidates:
             others = [*self.snapshot.pool, *self.candidates]
             rows = np.vstack([self.snapshot.pool.raw_features, self._rows(self.candidates)])
             twin = twin_of(candidate, self.features.of(candidate), others, rows, self.recipe)
@@ -618,7 +576,7 @@ class _Round(CandidateMaker):
                 self.made += 1
                 self.report("candidate", candidate)
             else:
-                self.rejected.append(Rejected.twin(candidate, twin))
+                self.rejected.append(_as_twin(candidate, twin))
                 self.report("duplicate", candidate, self.rejected[-1].why)
 
     def _rows(self, candidates: Sequence[Candidate]) -> NDArray[np.float64]:
@@ -644,11 +602,8 @@ class _Round(CandidateMaker):
 def _named(candidates: Sequence[Candidate], session: Session) -> list[Candidate]:
     """Return new candidates with free ids, and the step at which they join."""
     labels = {candidate.label for candidate in session.pool}
-    named, number = list[Candidate](), 0
-    for candidate in candidates:
-        number += 1
-        while f"grown{number}" in labels:
-            number += 1
-        meta = {**candidate.meta, "step": session.cost}
-        named.append(replace(candidate, id=f"grown{number}", meta=meta))
-    return named
+    free = (name for number in count(1) if (name := f"grown{number}") not in labels)
+    return [
+        replace(candidate, id=name, meta={**candidate.meta, "step": session.cost})
+        for candidate, name in zip(candidates, free, strict=False)
+    ]

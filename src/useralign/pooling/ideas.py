@@ -23,12 +23,11 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from useralign.errors import ModelAnswerError
-from useralign.models import TextRequest
 from useralign.pooling import prompts
 from useralign.pooling.client import OverBudgetError, together
 from useralign.pooling.parse import (
@@ -38,16 +37,15 @@ from useralign.pooling.parse import (
     parse_lines,
     words,
 )
-from useralign.pooling.recipe import seed_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from useralign.pooling.client import MeteredClient
-    from useralign.pooling.recipe import CandidateSpec, Recipe
-    from useralign.pooling.select import Features
+    from useralign.models import Text
+    from useralign.pooling.client import CandidateMaker
+    from useralign.pooling.recipe import CandidateSpec
 
 # Ideas in one list, as in the example: in longer ones a small model begins to turn in circles.
 LENGTH = 8
@@ -77,16 +75,22 @@ class Circumstance(NamedTuple):
     other: str
 
 
+async def _reply(maker: CandidateMaker, role: str, name: str, **settings: Any) -> Text | None:
+    """Ask a model; None without an answer or the money for one: an idea less does no harm."""
+    try:
+        return await maker.ask_text(role, name, **settings)
+    except (ModelAnswerError, OverBudgetError):
+        return None
+
+
 @dataclass(eq=False)
 class Circumstances:
-    """Weighs how well ideas suit a question, by a client whose generator `continues`.
+    """Weighs how well ideas suit a question, by a generator that `continues`.
 
     `items` is empty until `detect`, and when the question has no circumstances.
     """
 
-    question: str
-    seed: int
-    client: MeteredClient
+    maker: CandidateMaker
     items: Sequence[Circumstance] = ()
 
     @property
@@ -101,19 +105,19 @@ class Circumstances:
 
     async def detect(self) -> None:
         """Ask for the opposite question; without a usable reply there are no circumstances."""
-        request = TextRequest(
-            prompt=self.question,
+        question = self.maker.question
+        reply = await _reply(
+            self.maker,
+            "ideas",
+            "opposite",
+            prompt=question,
             system=prompts.TURNING,
             examples=prompts.TURNED,
             temperature=0.0,
-            max_tokens=20 + len(self.question) // 2,
-            seed=seed_of(self.seed, "opposite"),
+            max_tokens=20 + len(question) // 2,
         )
-        try:
-            reply = await self.client.text("ideas", "opposite", request)
-        except (ModelAnswerError, OverBudgetError):
-            return
-        self.items = differing(self.question, clean_answer(reply.text))[:MAX_CIRCUMSTANCES]
+        if reply is not None:
+            self.items = differing(question, clean_answer(reply.text))[:MAX_CIRCUMSTANCES]
 
     async def fit(self, idea: str) -> float | None:
         """Return the log-odds of the question's words, given the idea, against the opposite's.
@@ -127,7 +131,10 @@ class Circumstances:
         return sum(values) if len(values) == len(odds) else None
 
     async def _odds(self, idea: str, one: Circumstance) -> float | None:
-        request = TextRequest(
+        reply = await _reply(
+            self.maker,
+            "checks",
+            "fit",
             prompt=f"{idea.rstrip('.')}.",
             system=prompts.GUESSING,
             examples=prompts.GUESSED,
@@ -135,13 +142,13 @@ class Circumstances:
             weigh=(one.word, one.other),
             temperature=0.0,
             max_tokens=1,
-            seed=seed_of(self.seed, "fit"),
         )
         try:
-            reply = await self.client.text("checks", "fit", request)
-        except (ModelAnswerError, OverBudgetError):
+            likely = json.loads(reply.text if reply else "")
+            odds = float(likely[one.word]) - float(likely[one.other])
+        except (ValueError, TypeError, KeyError, RecursionError):
             return None
-        return _log_odds(reply.text, one)
+        return odds if math.isfinite(odds) else None
 
 
 def differing(question: str, opposite: str) -> list[Circumstance]:
@@ -151,31 +158,19 @@ def differing(question: str, opposite: str) -> list[Circumstance]:
     beginning is looked at: comparing takes time in the cube of their length at worst.
     """
     own, other = (list(islice(_WORD.finditer(t), MAX_WORDS)) for t in (question, opposite))
-    matcher = difflib.SequenceMatcher(None, _folded(own), _folded(other), autojunk=False)
+    first, second = ([match.group().casefold() for match in matches] for matches in (own, other))
+    matcher = difflib.SequenceMatcher(None, first, second, autojunk=False)
     circumstances = []
-    for kind, first, end, first_other, end_other in matcher.get_opcodes():
-        words, counterparts = _content(own[first:end]), _content(other[first_other:end_other])
-        if kind == "replace" and words and counterparts:
-            before = question[: words[0].start()].rstrip()
-            circumstances.append(Circumstance(before, words[0].group(), counterparts[0].group()))
+    for kind, i, j, k, m in matcher.get_opcodes():
+        word, counterpart = _first_content(own[i:j]), _first_content(other[k:m])
+        if kind == "replace" and word and counterpart:
+            before = question[: word.start()].rstrip()
+            circumstances.append(Circumstance(before, word.group(), counterpart.group()))
     return [one for one in circumstances if one.before]
 
 
-def _folded(matches: Sequence[re.Match[str]]) -> list[str]:
-    return [match.group().casefold() for match in matches]
-
-
-def _content(matches: Sequence[re.Match[str]]) -> list[re.Match[str]]:
-    return [match for match in matches if not is_function_word(match.group())]
-
-
-def _log_odds(text: str, one: Circumstance) -> float | None:
-    try:
-        likely = json.loads(text)
-        odds = float(likely[one.word]) - float(likely[one.other])
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return None
-    return odds if math.isfinite(odds) else None
+def _first_content(matches: Sequence[re.Match[str]]) -> re.Match[str] | None:
+    return next((match for match in matches if not is_function_word(match.group())), None)
 
 
 @dataclass(eq=False)
@@ -189,22 +184,13 @@ class Idea:
     tries: int = 0
 
 
-@dataclass(eq=False)
 class Ideas:
-    """Assigns an idea to each candidate that is to be asked for.
+    """Assigns an idea to each candidate that is to be asked for, and reports how many there are."""
 
-    `report` is called with how many ideas are listed and weighed.
-    """
-
-    _question: str
-    _recipe: Recipe
-    _client: MeteredClient
-    _features: Features
-    _report: Callable[[str], None]
-
-    def __post_init__(self) -> None:
-        self._circumstances = Circumstances(self._question, self._recipe.seed, self._client)
-        self._borrowed = prompts.TELLTALE - content_words(self._question)
+    def __init__(self, maker: CandidateMaker) -> None:
+        self._maker = maker
+        self._circumstances = Circumstances(maker)
+        self._borrowed = prompts.TELLTALE - content_words(self._maker.question)
         self._dropped: Counter[str] = Counter()
         self._topics: list[frozenset[str]] = []
         self._ideas: list[Idea] = []
@@ -281,7 +267,7 @@ class Ideas:
         """Ask for lists until so many ideas fit, or a list brings none that is new."""
         while (missing := target - len(self._left(self._ideas))) > 0 and self._rounds < _ROUNDS:
             self._rounds += 1
-            if self._rounds == 1 and self._client.generator.continues:
+            if self._rounds == 1 and self._maker.client.generator.continues:
                 await self._circumstances.detect()
             spare = _SPARE / (1 - _UNFIT) if self._circumstances.items else _SPARE
             count = math.ceil(spare * missing / LENGTH)
@@ -299,23 +285,22 @@ class Ideas:
 
     async def _list(self, length: int, interest: str | None = None) -> list[str]:
         self._lists += 1
-        name = f"ideas{self._lists}"
-        request = TextRequest(
-            prompt=prompts.ideas(self._question, interest, self._circumstances.in_short),
+        reply = await _reply(
+            self._maker,
+            "ideas",
+            f"ideas{self._lists}",
+            prompt=prompts.ideas(self._maker.question, interest, self._circumstances.in_short),
             system=prompts.LISTING,
             examples=tuple((prompts.ideas(question), ideas) for question, ideas in prompts.LISTED),
-            temperature=self._recipe.temperature,
+            temperature=self._maker.recipe.temperature,
             max_tokens=_TOKENS * length,
-            seed=seed_of(self._recipe.seed, name),
-            min_p=self._recipe.min_p,
+            min_p=self._maker.recipe.min_p,
         )
-        try:
-            reply = await self._client.text("ideas", name, request)
-        except (ModelAnswerError, OverBudgetError):
+        if reply is None:
             return []
         texts = parse_lines(reply.text, cut_off=reply.finish == "length")[:length]
         self._listed += len(texts)
-        self._report(f"{self._listed} ideas listed")
+        self._maker.report("ideas", note=f"{self._listed} ideas listed")
         return texts
 
     async def _add(self, texts: Sequence[str]) -> list[Idea]:
@@ -332,34 +317,34 @@ class Ideas:
     async def _fit(self, text: str) -> float | None:
         fit = await self._circumstances.fit(text)
         self._weighed += 1
-        self._report(f"{self._weighed} of {len(self._topics)} ideas weighed")
+        self._maker.report("ideas", note=f"{self._weighed} of {len(self._topics)} ideas weighed")
         return fit
 
     def _is_new(self, text: str) -> bool:
-        topic = self._topic(text)
+        topic, problem = self._topic(text), ""
         if _PREPOSITION.match(text):
-            self._dropped["idea that begins no sentence"] += 1
-            return False
-        if content_words(text) & self._borrowed:
-            self._dropped["borrowed idea"] += 1
-            return False
-        if any(_shared(topic, other) >= MAX_SHARED for other in self._topics):
-            self._dropped["repeated idea"] += 1
-            return False
-        self._topics.append(topic)
-        return True
+            problem = "idea that begins no sentence"
+        elif content_words(text) & self._borrowed:
+            problem = "borrowed idea"
+        elif any(_shared(topic, other) >= MAX_SHARED for other in self._topics):
+            problem = "repeated idea"
+        if problem:
+            self._dropped[problem] += 1
+        else:
+            self._topics.append(topic)
+        return not problem
 
     def _topic(self, idea: str) -> frozenset[str]:
         """Return what an idea is about: neither its verb, which comes first, nor the question."""
         _, *others = words(idea) or [""]
-        own = content_words(" ".join(others)) - content_words(self._question) - _FILLERS
+        own = content_words(" ".join(others)) - content_words(self._maker.question) - _FILLERS
         return own or content_words(idea)
 
     def _rows(self, texts: Sequence[str]) -> list[NDArray[np.float64] | None]:
         """Return the features of ideas, of length one; None where they do not compare ideas."""
-        if not self._features.comparable:
+        if not self._maker.features.comparable:
             return [None] * len(texts)
-        rows = self._features.of_texts(texts)
+        rows = self._maker.features.of_texts(texts)
         return list(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), _TINY))
 
 

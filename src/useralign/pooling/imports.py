@@ -21,13 +21,11 @@ from useralign.pooling.recipe import MAX_COSINE
 from useralign.pooling.select import Features, Twins, near_duplicates, normalisation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
     from useralign.pooling.select import AnyEmbedder
-
-    Line = tuple[int, str]  # its number in the text, and what it says
 
 MOST_COMPARED = 20_000  # different candidates that are compared with each other
 FULL = 60  # characters of a line that may go on in the next
@@ -48,36 +46,18 @@ class Row(NamedTuple):
     where: str
 
 
-def read_pool(
-    path: str | Path,
-    question: str | None = None,
-    embedder: AnyEmbedder = None,
-) -> Pool:
-    """Read a pool from a file or a folder.
+def read_pool(path: str | Path, question: str | None = None, embedder: AnyEmbedder = None) -> Pool:
+    """Read a pool from a file or a folder; a saved pool has a question of its own.
 
-    Parameters
-    ----------
-    path : str or Path
-        `.txt`: one answer per line, paragraphs with blank lines between them, or a list with
-        bullets or numbers. `.jsonl`: strings, or objects with `text` or `image`, and maybe `id`,
-        `source`, `interest`, `features`; other keys go to `meta`. `.json`: an array of these, or a
-        saved pool. `.csv`: the same as columns, the features as `f0`, `f1`, ... A folder: one
-        answer per `.txt` file, or one picture per image file, with a `.txt` file of the same name
-        for what it shows.
-    question : str, optional
-        What the candidates answer; a saved pool has its own.
-    embedder : str, Embedder or callable, optional
-        For files without features.
+    `.txt`: one answer per line, paragraphs with blank lines between them, or a list with bullets or
+    numbers. `.jsonl`: strings, or objects with `text` or `image`, and maybe `id`, `source`,
+    `interest`, `features`; other keys go to `meta`. `.json`: an array of these, or a saved pool.
+    `.csv`: the same as columns, the features as `f0`, `f1`, ... A folder: one answer per `.txt`
+    file, or one picture per image file, with a `.txt` file of the same name for what it shows.
 
-    Returns
-    -------
-    Pool
-        Near-duplicates stay in it; `meta["near_duplicates"]` lists them.
-
-    Raises
-    ------
-    FileFormatError
-        If it is empty, cut short, cannot be decoded, has an id twice, or is of another form.
+    The embedder is for files without features. Near-duplicates stay; `meta["near_duplicates"]`
+    lists them. Raises `FileFormatError` if it is empty, cut short, cannot be decoded, has an id
+    twice, or is of another form.
     """
     path = Path(path)
     saved = path.suffix.lower() == ".json" and path.is_file()
@@ -94,8 +74,13 @@ def read_pool(
             f"{path}: {images} of {len(candidates)} candidates have an image; expected all or none"
         )
     kind = "image" if images else "text"
-    features, name = _features(rows, kind, embedder)
-    normalise = "ball" if name is None else normalisation(features)
+    if rows[0].features:
+        name, normalise = None, "ball"
+        features = np.array([row.features for row in rows], dtype=np.float64)
+    else:
+        embedded = Features(embedder_for(embedder, kind), kind)
+        features, name = embedded.matrix(candidates), embedded.embedder.name
+        normalise = normalisation(features)
     twins, note = _twins(candidates, features, kind)
     meta = {"kind": kind, "near_duplicates": twins, "notes": [*notes, *note]}
     return Pool(question or "", candidates, features, normalise=normalise, embedder=name, meta=meta)
@@ -151,33 +136,18 @@ def _picture(file: Path, caption: Path | None) -> Row:
 def _check(rows: list[Row], path: Path) -> None:
     if not rows:
         raise FileFormatError(f"{path}: is empty; expected at least one candidate")
-    owners: dict[str, str] = {}
+    owners: dict[str | None, str] = {}
     first = len(rows[0].features or ())
-    for row in rows:
-        name = row.candidate.id
-        if name in owners:
+    for candidate, features, where in rows:
+        if (owner := owners.setdefault(candidate.id, where)) != where and candidate.id is not None:
             raise FileFormatError(
-                f"{row.where}: the id {name!r} is already that of {owners[name]}; ids must differ"
+                f"{where}: the id {candidate.id!r} is already that of {owner}; ids must differ"
             )
-        if name is not None:
-            owners[name] = row.where
-    for row in rows:
-        if (length := len(row.features or ())) != first:
+        if (length := len(features or ())) != first:
             raise FileFormatError(
-                f"{row.where}: has {length} features, but the first candidate has {first}; "
+                f"{where}: has {length} features, but the first candidate has {first}; "
                 "expected the same number, or none at all"
             )
-
-
-def _features(
-    rows: list[Row], kind: str, embedder: AnyEmbedder
-) -> tuple[NDArray[np.float64], str | None]:
-    """Return the features in the file, or else embed; with the embedder's name."""
-    matrix = [row.features for row in rows if row.features]
-    if matrix:
-        return np.array(matrix, dtype=np.float64), None
-    features = Features(embedder_for(embedder, kind), kind)
-    return features.matrix([row.candidate for row in rows]), features.embedder.name
 
 
 def _twins(
@@ -189,34 +159,29 @@ def _twins(
     only, and not at all where there are too many.
     """
     first_of: dict[str, int] = {}
-    originals = [first_of.setdefault(_content(c, kind), i) for i, c in enumerate(candidates)]
-    copies = [Twins(first, i, 1.0) for i, first in enumerate(originals) if first != i]
-    distinct = list(first_of.values())
-    notes = []
-    pairs = []
+    contents = [str(c.image) if kind == "image" else c.text for c in candidates]
+    originals = [first_of.setdefault(content, i) for i, content in enumerate(contents)]
+    twins = [Twins(first, i, 1.0) for i, first in enumerate(originals) if first != i]
+    distinct, notes, more = list(first_of.values()), [], False
     if len(distinct) > MOST_COMPARED:
         notes.append(
             f"{len(distinct)} different candidates are too many to compare with each other (at "
             f"most {MOST_COMPARED}); only equal ones are listed as near-duplicates"
         )
     else:
-        texts = ["" if kind == "image" else candidates[i].text for i in distinct]
+        texts = ["" if kind == "image" else contents[i] for i in distinct]
         nearest = MAX_COSINE[kind]
         near = near_duplicates(texts, features[distinct], max_cosine=nearest, most=MOST_TWINS)
-        pairs = [Twins(distinct[t.first], distinct[t.second], t.similarity) for t in near]
-    twins = sorted([*copies, *pairs])
-    if len(pairs) >= MOST_TWINS or len(twins) > MOST_TWINS:
+        twins += [Twins(distinct[i], distinct[j], similarity) for i, j, similarity in near]
+        more = len(near) >= MOST_TWINS
+    if more or len(twins) > MOST_TWINS:
         notes.append(f"there are more near-duplicates than the {MOST_TWINS} that are listed")
     names = [candidate.id or f"c{index}" for index, candidate in enumerate(candidates)]
     rows = [
-        {"first": names[twin.first], "second": names[twin.second], "similarity": twin.similarity}
-        for twin in twins[:MOST_TWINS]
+        {"first": names[i], "second": names[j], "similarity": similarity}
+        for i, j, similarity in sorted(twins)[:MOST_TWINS]
     ]
     return rows, notes
-
-
-def _content(candidate: Candidate, kind: str) -> str:
-    return str(candidate.image) if kind == "image" else candidate.text
 
 
 def _text_rows(path: Path, _: bool) -> Iterator[Row]:
@@ -234,63 +199,56 @@ def list_items(text: str) -> list[tuple[int, str]]:
     that asks or exclaims is not of the list. Without marks an item is a paragraph if a blank line
     divides any, else a line.
     """
-    lines = [(number, line.rstrip()) for number, line in enumerate(text.splitlines(), 1)]
-    filled = [(number, line) for number, line in lines if line]
-    marks = [mark for _, line in filled if (mark := _MARK.match(line))]
-    numbers = [int(mark["number"]) for mark in marks if mark["number"]]
-    counted = len(numbers) > 1 and numbers == list(range(1, len(numbers) + 1))
-    has_marks = counted or (len(marks) > 1 and 2 * len(marks) >= len(filled))
-    blocks = _marked_blocks(filled) if has_marks else _paragraphs(filled)
-    items = [(block[0][0], " ".join(line.strip() for _, line in block)) for block in blocks]
+    every = text.splitlines()
+    numbers = [n for n, line in enumerate(every, 1) if line and not line.isspace()]
+    lines = [every[n - 1].rstrip() for n in numbers]
+    marks = list(map(_MARK.match, lines))
+    counters = [int(mark["number"]) for mark in marks if mark and mark["number"]]
+    counted = len(counters) > 1 and counters == list(range(1, len(counters) + 1))
+    marked = len(marks) - marks.count(None)
+    has_marks = counted or (marked > 1 and 2 * marked >= len(lines))
+    bounds = _item_bounds(numbers, lines, marks) if has_marks else _paragraph_bounds(numbers)
+    texts = list(map(str.strip, lines))
+    if len(bounds) <= len(lines):  # else each line is an item
+        texts = [" ".join(texts[i:j]) for i, j in pairwise(bounds)]
+        numbers = [numbers[i] for i in bounds[:-1]]
     if has_marks:
-        items = [
-            (n, item[mark.end() :] if (mark := _MARK.match(item)) else item) for n, item in items
-        ]
-    return [(number, item) for number, item in items if item]
+        texts = [text[mark.end() :] if (mark := _MARK.match(text)) else text for text in texts]
+    return [item for item in zip(numbers, texts, strict=True) if item[1]]
 
 
-def _paragraphs(lines: Sequence[Line]) -> list[list[Line]]:
-    """Divide lines at blank ones; where there are none, each stands alone."""
-    divided = bool(lines) and lines[-1][0] - lines[0][0] + 1 > len(lines)
-    blocks: list[list[Line]] = []
-    for line in lines:
-        if blocks and divided and line[0] == blocks[-1][-1][0] + 1:
-            blocks[-1].append(line)
-        else:
-            blocks.append([line])
-    return blocks
+def _paragraph_bounds(numbers: list[int]) -> list[int]:
+    """Return where paragraphs begin, and the end; without blank lines each line is one."""
+    divided = bool(numbers) and numbers[-1] - numbers[0] + 1 > len(numbers)
+    if not divided:
+        return list(range(len(numbers) + 1))
+    starts = [k for k, (before, n) in enumerate(pairwise(numbers), 1) if n > before + 1]
+    return [0, *starts, len(numbers)]
 
 
-def _marked_blocks(lines: Sequence[Line]) -> list[list[Line]]:
-    """Divide lines into the items of a list; marks further in than the first belong to an item."""
-    marks = [_MARK.match(line) for _, line in lines]
-    margin = next(len(mark["indent"]) for mark in marks if mark)
-    blocks: list[list[Line]] = []
-    for line, mark in zip(lines, marks, strict=True):
-        if not blocks or (mark and len(mark["indent"]) <= margin):
-            blocks.append([line])
-        else:
-            blocks[-1].append(line)
-    if not marks[0] and blocks[0][-1][1].endswith(":"):
-        blocks.pop(0)
-    last = blocks[-1]
-    if len(last) > 1 and last[-1][0] > last[-2][0] + 1 and last[-1][1].endswith(("!", "?")):
-        last.pop()  # what a chatbot says after its list
-    if 2 * sum(len(block) > 1 for block in blocks) > len(blocks):
-        return blocks  # a title and a text each, say
-    return [item for block in blocks for item in _divided(block)]
+def _item_bounds(
+    numbers: list[int], lines: list[str], marks: list[re.Match[str] | None]
+) -> list[int]:
+    """Return where the items of a list begin, and the end, as indices of its lines.
+
+    Marks further in than the first one belong to an item.
+    """
+    margin = next(mark.end("indent") for mark in marks if mark)
+    starts = [k for k, mark in enumerate(marks) if mark and mark.end("indent") <= margin]
+    if starts[0] > 0 and not lines[starts[0] - 1].endswith(":"):
+        starts.insert(0, 0)
+    end = len(lines)
+    if end - starts[-1] > 1 and numbers[-1] > numbers[-2] + 1 and lines[-1].endswith(("!", "?")):
+        end -= 1  # what a chatbot says after its list
+    if 2 * sum(j - i > 1 for i, j in pairwise([*starts, end])) > len(starts):
+        return [*starts, end]  # a title and a text each, say
+    begins = set(starts)
+    return [k for k in range(starts[0], end) if k in begins or _looks_new(lines, k)] + [end]
 
 
-def _divided(block: Sequence[Line]) -> list[list[Line]]:
-    """Divide an item at lines that look like items: not further in, nor after one that is full."""
-    items = [[block[0]]]
-    for before, line in pairwise(block):
-        text = line[1]
-        if text[0].isspace() or text[0].islower() or len(before[1]) >= FULL:
-            items[-1].append(line)
-        else:
-            items.append([line])
-    return items
+def _looks_new(lines: list[str], k: int) -> bool:
+    """Whether a line looks like an item: not further in, nor after one that is full."""
+    return not (lines[k][0].isspace() or lines[k][0].islower() or len(lines[k - 1]) >= FULL)
 
 
 def read_texts(path: str | Path) -> list[str]:
@@ -404,23 +362,22 @@ def _numbers(values: Any, where: str) -> list[float]:
 
 
 def _candidate(value: dict[str, Any], path: Path, where: str, pictures: bool) -> Candidate:
+    if isinstance(value.get("id"), int):
+        value = {**value, "id": str(value["id"])}
     for name in ("text", "image", "id", "source", "interest"):
-        if name == "id" and isinstance(value.get(name), int):
-            value = {**value, name: str(value[name])}
         if value.get(name) is not None and not isinstance(value[name], str):
             raise FileFormatError(f"{where}: {name} must be a text; got {str(value[name])[:60]}")
     if not isinstance(value.get("meta", {}), dict):
         raise FileFormatError(f"{where}: meta must be an object; got {str(value['meta'])[:60]}")
-    image = value.get("image")
-    if image and not pictures:
-        raise FileFormatError(f"{where}: names a picture; expected texts alone")
-    if not (value.get("text") or "").strip() and not image:
-        raise FileFormatError(f"{where}: expected a text or an image; both are missing or empty")
-    if image:
+    if image := value.get("image"):
         file = path.parent / image
+        if not pictures:
+            raise FileFormatError(f"{where}: names a picture; expected texts alone")
         if not file.is_file():
             raise FileFormatError(f"{where}: there is no image {file}")
         value = {**value, "image": str(file.absolute())}
+    elif not (value.get("text") or "").strip():
+        raise FileFormatError(f"{where}: expected a text or an image; both are missing or empty")
     fields = {name: item for name, item in value.items() if item is not None and name != "index"}
     return Candidate.from_dict({"source": "given", **fields})
 

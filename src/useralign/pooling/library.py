@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from useralign import domains
-from useralign.errors import FileFormatError, ModelError, OptionError
+from useralign.errors import FileFormatError, ModelError
 from useralign.files import cache_dir
 from useralign.models import embedder_for
 from useralign.pool import Candidate, Pool
@@ -33,53 +33,51 @@ if TYPE_CHECKING:
 _RELATED = 0.4  # the cosine below which a question has nothing to do with another
 
 
-class Library:
-    """Generated pools in a folder, by question, recipe and model; in the cache when not given."""
+def find_generated(
+    question: str, *, kind: str = "text", embedder: Embedder | None = None
+) -> Pool | None:
+    """Return the newest generated pool for a question, or None.
 
-    def __init__(self, folder: str | Path | None = None) -> None:
-        self.folder = Path(folder) if folder else cache_dir("pools")
+    Case, spaces and punctuation do not matter. With another embedder than made the features, the
+    candidates are embedded anew.
+    """
+    files = cache_dir("pools").glob(f"{question_key(question, kind)}-*.json")
+    newest = sorted(files, key=lambda path: -path.stat().st_mtime)
+    pool = next(filter(None, map(_load, newest)), None)
+    if pool is None or embedder is None or pool.embedder == embedder.name:
+        return pool
+    features = Features(embedder, kind)
+    return embedded_pool(pool.question, list(pool), features, pool.baseline, pool.meta)
 
-    def find(
-        self, question: str, *, kind: str = "text", embedder: Embedder | None = None
-    ) -> Pool | None:
-        """Return the newest pool for a question, or None.
 
-        Case, spaces and punctuation do not matter. With another embedder than made the features,
-        the candidates are embedded anew.
-        """
-        files = self.folder.glob(f"{question_key(question, kind)}-*.json")
-        newest = sorted(files, key=lambda path: -path.stat().st_mtime)
-        pool = next(filter(None, map(_load, newest)), None)
-        if pool is None or embedder is None or pool.embedder == embedder.name:
-            return pool
-        features = Features(embedder, kind)
-        return embedded_pool(pool.question, list(pool), features, pool.baseline, pool.meta)
+def _load(path: Path) -> Pool | None:
+    """Load a pool; one that is damaged or has lost its pictures counts as not there."""
+    try:
+        pool = Pool.load(path)
+    except FileFormatError:
+        return None
+    whole = all(c.image is None or Path(c.image).is_file() for c in pool)
+    return pool if whole else None
 
-    def add(self, pool: Pool) -> Path:
-        """Save a pool that `generate_pool` made, with its pictures, and return its file.
 
-        One that was not made by a recipe could not be found again, and raises `OptionError`.
-        """
-        key = pool.meta.get("key")
-        if not isinstance(key, str):
-            raise OptionError(
-                "only a pool that generate_pool made can be kept in the library; "
-                "use pool.save(path)"
-            )
-        candidates = [self._with_copy(candidate, key) for candidate in pool]
-        baseline = self._with_copy(pool.baseline, key) if pool.baseline else None
-        return pool.with_candidates(candidates, baseline).save(self.folder / f"{key}.json")
+def save_generated(pool: Pool) -> Path:
+    """Save a pool that `generate_pool` made, with its pictures, and return its file."""
+    path = cache_dir("pools", pool.meta["key"])
+    candidates = [_with_copy(candidate, path) for candidate in pool]
+    baseline = _with_copy(pool.baseline, path) if pool.baseline else None
+    return pool.with_candidates(candidates, baseline).save(path.with_suffix(".json"))
 
-    def _with_copy(self, candidate: Candidate, key: str) -> Candidate:
-        """Copy a picture into the library: drafts may be cleared away."""
-        if candidate.image is None:
-            return candidate
-        source = Path(candidate.image)
-        target = self.folder / key / source.name
-        if source != target:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)
-        return replace(candidate, image=str(target.absolute()))
+
+def _with_copy(candidate: Candidate, folder: Path) -> Candidate:
+    """Copy a picture to a folder: drafts may be cleared away."""
+    if candidate.image is None:
+        return candidate
+    source = Path(candidate.image)
+    target = folder / source.name
+    if source != target:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    return replace(candidate, image=str(target.absolute()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +113,7 @@ def find_pool(request: PoolRequest) -> tuple[Pool, Question | None] | None:
     if shipped is not None and (shipped[0].kind == request.kind or not request.images):
         return shipped[1].pool(embedder=request.embedder), shipped[1]
     embedder = embedder_for(request.embedder, request.kind) if request.embedder else None
-    pool = Library().find(request.question, kind=request.kind, embedder=embedder)
+    pool = find_generated(request.question, kind=request.kind, embedder=embedder)
     return None if pool is None else (pool, None)
 
 
@@ -145,18 +143,8 @@ def _shipped_questions() -> tuple[list[Question], NDArray[np.float64]]:
 def generate_requested(
     request: PoolRequest, generator: Generator, progress: Progress | None = None
 ) -> Pool:
-    """Generate the pool that was requested, and add it to the library."""
+    """Generate the pool that was requested, and save it for the next time."""
     recipe = default_recipe(generator, kind=request.kind, size=request.size, care=request.care)
     pool = generate_pool(request.question, generator, request.embedder, recipe, progress=progress)
-    Library().add(pool)
+    save_generated(pool)
     return pool
-
-
-def _load(path: Path) -> Pool | None:
-    """Read a pool; one that is damaged or has lost its pictures counts as not there."""
-    try:
-        pool = Pool.load(path)
-    except FileFormatError:
-        return None
-    whole = all(c.image is None or Path(c.image).is_file() for c in pool)
-    return pool if whole else None

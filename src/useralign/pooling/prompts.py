@@ -33,29 +33,30 @@ LISTED, TURNED, GUESSED = (
 
 def quoted(text: str) -> str:
     """Put a person's text between triple quotes; triple quotes within it become single ones."""
-    inner = text.strip()
-    while '"""' in inner:
-        inner = inner.replace('"""', "'''")
+    inner = text.strip().replace('"""', "'''")
     return f'"""\n{inner}\n"""'
 
 
-def unbiased(question: str) -> str:
-    """Return the prompt that has the question and nothing else."""
-    return f"Question:\n{quoted(question)}"
+def _section(title: str, text: str | None) -> str:
+    return "" if text is None else f"{title}:\n{quoted(text)}"
 
 
-def for_interest(question: str, interest: str) -> str:
-    """Return the prompt for an answer that suits one interest."""
-    task = (
-        "Answer the question so that it suits this person, without repeating what you know of them."
-    )
-    return f"{ideas(question, interest)}\n\n{task}"
+def _listed(title: str, texts: Sequence[str]) -> str:
+    lines = [f"- {' '.join(text[:LONGEST_EXAMPLE].split())}" for text in texts]
+    return _section(title, "\n".join(lines) or None)
 
 
-def for_idea(question: str, idea: str, interest: str | None = None) -> str:
-    """Return the prompt for an answer that makes one idea concrete."""
-    start = for_interest(question, interest) if interest else unbiased(question)
-    return f"{start}\n\nSuggest this:\n{quoted(idea)}"
+def _joined(*parts: str) -> str:
+    return "\n\n".join(filter(None, parts))
+
+
+def answer(question: str, interest: str | None = None, idea: str | None = None) -> str:
+    """Return the prompt for an answer, which suits an interest and makes an idea concrete, if any.
+
+    Without these it has the question and nothing else.
+    """
+    task = _FIXED["FOR_INTEREST"] if interest else ""
+    return _joined(ideas(question, interest), task, _section("Suggest this", idea))
 
 
 def beginning(idea: str) -> str:
@@ -69,30 +70,17 @@ def ideas(question: str, interest: str | None = None, mind: str = "") -> str:
 
     `mind` is what is easily forgotten of the question, such as `"rainy, not sunny"`.
     """
-    lines = [unbiased(question)]
-    if interest is not None:
-        lines.append(f"About the person who asks:\n{quoted(interest)}")
-    if mind:
-        lines.append(f"Mind: {mind}.")
-    return "\n\n".join(lines)
+    person = _section("About the person who asks", interest)
+    return _joined(_section("Question", question), person, f"Mind: {mind}." if mind else "")
 
 
 def interests(question: str, count: int, existing: Sequence[str] = ()) -> str:
     """Return the prompt that asks for so many interests, as JSON, beside those already there."""
-    people = (
-        f"Think of {count} people who ask this, as different from each other as you can. For "
-        "each, describe in two to eight words the person, not the answer: the one interest, taste "
-        'or circumstance that would most change what suits them, such as "loves old jazz '
-        'records", "has two small children" or "is short of money".'
+    people, form = (
+        _FIXED[name].replace("COUNT", str(count)) for name in ("INTERESTS", "INTERESTS_FORM")
     )
-    form = (
-        f'Reply with a JSON array of {count} strings under the key "interests":\n'
-        '{"interests": ["...", "..."]}'
-    )
-    lines = [f"Question:\n{quoted(question)}", people, form]
-    if existing:
-        lines.insert(2, f"Leave out these and anything like them:\n{quoted('; '.join(existing))}")
-    return "\n\n".join(lines)
+    others = _section("Leave out these and anything like them", "; ".join(existing) or None)
+    return _joined(_section("Question", question), people, others, form)
 
 
 def interests_schema(count: int) -> Mapping[str, Any]:
@@ -114,10 +102,8 @@ def interests_schema(count: int) -> Mapping[str, Any]:
 
 def picture(question: str, interest: str | None = None) -> str:
     """Return the prompt for one picture, for an interest if there is one."""
-    prompt = f"Make one picture that answers this request:\n{quoted(question)}"
-    if interest is None:
-        return prompt
-    return f"{prompt}\n\nMake it for this person:\n{quoted(interest)}"
+    person = _section("Make it for this person", interest)
+    return _joined(_section("Make one picture that answers this request", question), person)
 
 
 def grown_answer(
@@ -133,48 +119,28 @@ def grown_answer(
     one prompt to the next comes first, so that a local model need not read it again. Of the others
     that are there the first words are given.
     """
-    parts = [f"Question:\n{quoted(question)}"]
-    if others:
-        starts = [" ".join(text.split()[:_FIRST_WORDS]) for text in others[-MENTIONED:]]
-        parts.append(f"Known already:\n{_listed(starts)}")
-    if disliked:
-        parts.append(f"Not liked:\n{_listed(disliked)}")
-    if remarks:
-        parts.append(f"Wishes:\n{_listed(remarks)}")
-    if liked:
-        parts.append(f"Liked:\n{_listed(liked)}")
-    parts.append(_task(liked, disliked))
-    return "\n\n".join(parts)
+    starts = [" ".join(text.split()[:_FIRST_WORDS]) for text in others[-MENTIONED:]]
+    kind = " of the same kind as what was liked" * bool(liked)
+    kind += "," * bool(liked and disliked) + " unlike what was not liked" * bool(disliked)
+    return _joined(
+        _section("Question", question),
+        _listed("Known already", starts),
+        _listed("Not liked", disliked),
+        _listed("Wishes", remarks),
+        _listed("Liked", liked),
+        f"Answer the question with another choice{kind}. Repeat none of the above.",
+    )
 
 
 def grown_picture(
     question: str, liked: Sequence[str], disliked: Sequence[str], remarks: Sequence[str] = ()
 ) -> str:
     """Return the prompt for one more picture; parameters as for `grown_answer`."""
-    parts = [f"Make one picture that answers this request:\n{quoted(question)}"]
-    if remarks:
-        parts.append(f"The person said:\n{_listed(remarks)}")
-    if disliked:
-        parts.append(f"They do not want pictures such as:\n{_listed(disliked)}")
-    if liked:
-        parts.append(f"They like pictures such as:\n{_listed(liked)}")
-    parts.append(
-        "Make a new picture that is close to what they like and unlike what they do not want."
-        if liked or disliked
-        else "Make a new picture."
+    near = " that is close to what they like and unlike what they do not want"
+    return _joined(
+        picture(question),
+        _listed("The person said", remarks),
+        _listed("They do not want pictures such as", disliked),
+        _listed("They like pictures such as", liked),
+        f"Make a new picture{near if liked or disliked else ''}.",
     )
-    return "\n\n".join(parts)
-
-
-def _task(liked: Sequence[str], disliked: Sequence[str]) -> str:
-    kind = ""
-    if liked:
-        kind = " of the same kind as what was liked"
-    if disliked:
-        kind += "," if liked else ""
-        kind += " unlike what was not liked"
-    return f"Answer the question with another choice{kind}. Repeat none of the above."
-
-
-def _listed(texts: Sequence[str]) -> str:
-    return quoted("\n".join(f"- {' '.join(text[:LONGEST_EXAMPLE].split())}" for text in texts))

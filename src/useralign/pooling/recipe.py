@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["text", "image"]
 Style = Literal["mixed", "unbiased", "given"]
-Source = Literal["unbiased", "interest", "given"]
+Source = Literal["baseline", "unbiased", "interest", "given"]
 SIZES: dict[str, int] = {"text": 20, "image": 40}
 MAX_OVERLAP = 0.5
 """Two sentences of twenty words that differ in two places share this much."""
@@ -212,13 +212,13 @@ class CandidateSpec(NamedTuple):
 
     source: Source
     id: str
-    interest: str | None
-    idea: str | None = None
+    interest: str | None = None
+    idea: str | None = None  # what the answer is to suggest
 
     @property
     def role(self) -> str:
         """What it counts as in the usage."""
-        return "unbiased" if self.source == "unbiased" else "answers"
+        return self.source if self.source in ("baseline", "unbiased") else "answers"
 
 
 @dataclass

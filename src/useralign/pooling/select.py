@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from dataclasses import replace
 from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -46,7 +47,7 @@ class Features:
     def __init__(self, embedder: Embedder, kind: str) -> None:
         self.embedder = embedder
         self.seconds = 0.0
-        self._kind = kind
+        self._images = kind == "image"
         self._rows: dict[str, NDArray[np.float64]] = {}
 
     @property
@@ -64,11 +65,8 @@ class Features:
         items = [i for i in dict.fromkeys(map(self._item, candidates)) if i not in self._rows]
         if not items:
             return
-        images = self._kind == "image"
-        matrix = self._timed(
-            self.embedder.embed_images if images else self.embedder.embed_texts, items
-        )
-        matrix = as_vectors(matrix, len(items), 0, self.embedder.name)
+        embed = self.embedder.embed_images if self._images else self.embedder.embed_texts
+        matrix = as_vectors(self._timed(embed, items), len(items), 0, self.embedder.name)
         self._rows.update(zip(items, matrix, strict=True))
 
     def of_texts(self, texts: Sequence[str]) -> NDArray[np.float64]:
@@ -91,7 +89,7 @@ class Features:
         return matrix
 
     def _item(self, candidate: Candidate) -> str:
-        return str(candidate.image) if self._kind == "image" else candidate.text
+        return str(candidate.image) if self._images else candidate.text
 
 
 def usable_features(embedder: AnyEmbedder, kind: str) -> Features:
@@ -332,13 +330,10 @@ class Selection:
 
     def _most_alike(self, candidate: Candidate) -> tuple[Likeness, Candidate | None]:
         """Return the selected candidate that is most like another, and how much."""
-        best: tuple[Likeness, Candidate | None] = Likeness(alike=False, similarity=-1.0), None
+        compare = self._features.comparable
+        measures: list[tuple[Likeness, Candidate | None]] = []
         for other in self.candidates:
-            both = self._features.comparable
-            rows = (self._features.of(candidate), self._features.of(other)) if both else None
-            best = max(best, (likeness(candidate, other, self._recipe, rows), other), key=_measure)
-        return best
-
-
-def _measure(pair: tuple[Likeness, Candidate | None]) -> Likeness:
-    return pair[0]
+            rows = (self._features.of(candidate), self._features.of(other)) if compare else None
+            measures.append((likeness(candidate, other, self._recipe, rows), other))
+        nothing = (Likeness(alike=False, similarity=-1.0), None)
+        return max(measures, key=itemgetter(0), default=nothing)

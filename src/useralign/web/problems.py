@@ -50,6 +50,7 @@ PLAIN = {
 PROGRAMS = ("/api", "/mcp", OPENAI)  # where addresses begin that are not for browsers
 # Addresses of services, and paths of at least two folders.
 _INSIDES = re.compile(r"(?<!\w)\w+://[^\s,;)]+|(?<![\w.~-])[~/](?:[\w.~-]+/)+[\w.~-]*")
+_LONGEST = 20_000  # characters of an error that a stranger is told
 _FRAMEWORKS = {"Not Found", "Method Not Allowed"}
 ADVICE = {
     403: "Go back to the page and try once more. If it happens again, allow cookies for this site.",
@@ -161,6 +162,8 @@ def for_visitors(error: Exception, settings: Settings) -> str:
     text = str(error)
     if settings.loopback or not isinstance(error, ModelError | StoreError):
         return text
+    if len(text) > _LONGEST:
+        text = text[:_LONGEST].rsplit(" ", 1)[0] + " ..."  # not within a path
     return _INSIDES.sub("...", text)
 
 

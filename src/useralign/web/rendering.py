@@ -8,8 +8,10 @@ them are taken out, and every answer stands in an element of its own direction.
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from functools import cache, lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -38,6 +40,8 @@ TAGS = {
 }  # fmt: skip
 _KEPT_FORMATS = "\u200c\u200d"  # joiners hold scripts and emoji together
 _DEEPEST = 12  # how deep lists and quotes may nest
+# Lines, and marks of emphasis, that a page shows: Markdown takes its time for each of them.
+_MOST_PARTS = {re.compile(r"\n"): 1000, re.compile(r"[*_~]"): 3000}
 _ABOVE = 2  # how deep the page's own headings go where an answer stands
 
 
@@ -157,6 +161,9 @@ def _is_printable(char: str) -> bool:
 
 
 def _cut(text: str) -> tuple[str, bool]:
-    if len(text) <= LONGEST:
+    """Return as much of a text as a page shows, and whether that is not all of it."""
+    parts = (next(islice(p.finditer(text), most, None), None) for p, most in _MOST_PARTS.items())
+    end = min([LONGEST, *(part.start() for part in parts if part)])
+    if len(text) <= end:
         return text, False
-    return text[:LONGEST].rsplit(" ", 1)[0] + " …", True
+    return text[:end].rsplit(" ", 1)[0] + " …", True
