@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from string import Template as StringTemplate
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     BeforeValidator,
@@ -33,9 +32,21 @@ from useralign.methods import method_for
 from useralign.store.interactions import FEW
 from useralign.study.flags import FlagRules
 from useralign.study.material import Material, QuestionEntry, shipped
-from useralign.study.pages import TASK, Entry, PageEntry, Text, in_language, named_pages
+from useralign.study.pages import (
+    TASK,
+    Context,
+    Entry,
+    PageEntry,
+    Text,
+    duplicates,
+    in_language,
+    named_pages,
+)
 from useralign.study.recruitment import Recruitment
 from useralign.study.wording import Words, check_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
 
 _DATA = Path(__file__).parent / "data"
 WITH_PERSONA = "with-persona"
@@ -81,21 +92,20 @@ class Arm(Entry):
             data = {**data, "name": data["method"]}
         return data
 
-    @model_validator(mode="after")
-    def _is_known(self, info: ValidationInfo) -> Arm:
-        if info.context is None:  # from the database, where it was checked before
-            return self
-        method = "frugal" if self.method == FEW else self.method
+    def problems(self, context: Context, /) -> Iterator[str]:
+        """Yield what is wrong with the method and its options."""
+        if context is None:
+            return
         try:
-            built = method_for(method, **self.options)
+            method = method_for("frugal" if self.method == FEW else self.method, **self.options)
         except UseralignError as error:
-            raise ValueError(str(error)) from None
-        if not built.asks:
-            raise ValueError(
-                f"{self.method!r} asks nothing, so there is nothing to compare; "
-                "Random is evaluated in every study, leave it out"
-            )
-        return self
+            yield str(error)
+        else:
+            if not method.asks:
+                yield (
+                    f"{self.method!r} asks nothing, so there is nothing to compare; "
+                    "Random is evaluated in every study, leave it out"
+                )
 
     @model_serializer(mode="wrap")
     def _brief(self, handler: SerializerFunctionWrapHandler) -> Any:
@@ -128,18 +138,16 @@ class DomainEntry(Entry):
     # evaluation.
     checkpoints: Checkpoints
 
-    @model_validator(mode="after")
-    def _in_order(self, info: ValidationInfo) -> DomainEntry:
-        _check_checkpoints(self.checkpoints, self.budget)
-        names = [question.id for question in self.own]
-        if twins := {name for name in names if names.count(name) > 1}:
-            raise ValueError(f"the question {min(twins)!r} is there twice")
-        if info.context is not None and not self.own:
+    def problems(self, context: Context, /) -> Iterator[str]:
+        """Yield what is wrong with checkpoints and questions."""
+        yield from _checkpoint_problems(self.checkpoints, self.budget)
+        for name in duplicates(question.id for question in self.own):
+            yield f"the question {name!r} is there twice"
+        if context is not None and not self.own:
             try:
                 self.load_questions(None)
             except OptionError as error:
-                raise ValueError(str(error)) from None
-        return self
+                yield str(error)
 
     def load_questions(self, folder: Path | None) -> list[Material]:
         """Return the questions; `folder` is where the files of your own are."""
@@ -151,9 +159,9 @@ class DomainEntry(Entry):
         return [shipped(domain.question(name)) for name in self.questions]
 
 
-def _check_checkpoints(checkpoints: list[int], budget: int) -> None:
+def _checkpoint_problems(checkpoints: list[int], budget: int) -> Iterator[str]:
     if sorted(set(checkpoints)) != checkpoints or max(checkpoints, default=0) > budget:
-        raise ValueError(
+        yield (
             f"checkpoints must be at most two steps, the earlier first, within the budget of "
             f"{budget}; got {checkpoints}"
         )
@@ -170,19 +178,8 @@ class Quota(Entry):
 
     def covers(self, cell: StudyCell) -> bool:
         """Whether a cell is one of these."""
-        mine = (self.domain, self.method, self.condition)
-        return all(name in (None, value) for name, value in zip(mine, cell, strict=True))
-
-
-def _alone() -> list[Condition]:
-    return ["without-persona"]
-
-
-def _no_twins(entries: list[Any]) -> list[Any]:
-    names = [getattr(entry, "name", getattr(entry, "id", entry)) for entry in entries]
-    if twins := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"{twins[0]!r} is there twice")
-    return entries
+        names = (self.domain, self.method, self.condition)
+        return all(name in (None, value) for name, value in zip(names, cell, strict=True))
 
 
 class Design(Entry):
@@ -193,7 +190,9 @@ class Design(Entry):
     participants: Annotated[int, Field(ge=1, le=1_000_000)]  # how many are wanted, over all cells
     # In a file also `arms`; a plain name is a method without options.
     methods: Annotated[list[Arm], Field(min_length=1)]
-    conditions: Annotated[list[Condition], Field(min_length=1)] = Field(default_factory=_alone)
+    conditions: Annotated[list[Condition], Field(min_length=1)] = Field(
+        default_factory=lambda: ["without-persona"]
+    )
     # In a file questions of your own also stand at the top, with `budget` and `checkpoints`.
     domains: Annotated[list[DomainEntry], Field(min_length=1)]
     # Whether a participant meets one arm, or all of them one after the other.
@@ -249,7 +248,10 @@ class Design(Entry):
     @field_validator("methods", "conditions", "domains", "pages", "languages")
     @classmethod
     def _each_once(cls, entries: list[Any]) -> list[Any]:
-        return _no_twins(entries)
+        names = [getattr(entry, "name", getattr(entry, "id", entry)) for entry in entries]
+        for name in duplicates(names):
+            raise ValueError(f"{name!r} is there twice")
+        return entries
 
     @field_validator("contact", "consent", "title")
     @classmethod
@@ -269,10 +271,9 @@ class Design(Entry):
                 raise PydanticCustomError("lines", "{lines}", {"lines": "\n".join(problems)})
         return value
 
-    @model_validator(mode="after")
-    def _knows_its_folder(self, info: ValidationInfo) -> Design:
-        self._folder = (info.context or {}).get("folder")
-        return self
+    def model_post_init(self, context: Any) -> None:
+        """Remember where the files are."""
+        self._folder = (context or {}).get("folder")
 
     def __eq__(self, other: object) -> bool:
         """Whether two designs say the same, wherever their files are."""
@@ -418,11 +419,7 @@ class Design(Entry):
         return new
 
 
-# What is wrong between parts that are right by themselves. `context` is that of a file; None where
-# a design comes from the database, and its material and words were checked before.
-Context = Mapping[str, Any] | None
-
-
+# What is wrong between parts that are right by themselves.
 def _material_problems(draft: Design, context: Context) -> Iterator[str]:
     if context is None or not context["prepared"]:
         return
@@ -458,10 +455,8 @@ def _cell_problems(draft: Design, _: Context) -> Iterator[str]:
     for number, arm in enumerate(draft.methods):
         for entry in draft.domains:
             steps = draft.checkpoints(entry.name, arm.name)
-            try:
-                _check_checkpoints(steps, draft.budget(entry.name, arm.name))
-            except ValueError as error:
-                yield f"methods[{number}]: {error}"
+            for problem in _checkpoint_problems(steps, draft.budget(entry.name, arm.name)):
+                yield f"methods[{number}]: {problem}"
             if len(steps) != len(entry.checkpoints):
                 few = f"has {len(steps)} checkpoints, {entry.name} has another number"
                 yield f"methods[{number}]: {few}"

@@ -7,23 +7,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    PrivateAttr,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator
 
 from useralign.errors import FileFormatError, UseralignError
 from useralign.pool import Candidate, Pool
 from useralign.pooling import Recipe, read_pool
 from useralign.pooling.parse import SUFFIXES
-from useralign.study.pages import Entry, Text, in_language
+from useralign.study.pages import Context, Entry, Text, in_language
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from useralign.domains import Question
 
@@ -72,33 +65,34 @@ class QuestionEntry(Entry):
             raise ValueError(f"there is no file or folder {name!r} beside the study file")
         return name
 
-    @model_validator(mode="after")
-    def _is_usable(self, info: ValidationInfo) -> QuestionEntry:
-        if info.context is None or not info.context["prepared"]:
-            return self
-        material = self.material(info.context["folder"])
+    def problems(self, context: Context, /) -> Iterator[str]:
+        """Yield what is wrong with the answers, the baseline and the rankings."""
+        if context is None or not context["prepared"]:
+            return
+        material = self.material(context["folder"])
         try:
             labels = {answer.label for answer in material.answers} | {"baseline"}
         except UseralignError as error:
-            raise ValueError(str(error)) from None
+            yield str(error)
+            return
         if len(material.pool) < 2:
-            raise ValueError(f"its pool has {len(material.pool)} answer; expected at least two")
+            yield f"its pool has {len(material.pool)} answer; expected at least two"
         if any(candidate.label == "baseline" for candidate in material.pool):
-            raise ValueError(
+            yield (
                 "an answer has the id 'baseline', as exports call what it is compared with; give "
                 'it another, or make it that: baseline = "baseline"'
             )
         baseline, pictures = material.pool.baseline, material.pool[0].is_picture
         if baseline is not None and baseline.is_picture != pictures:
             kinds = ("pictures", "a text") if pictures else ("texts", "a picture")
-            raise ValueError(
+            yield (
                 f"its answers are {kinds[0]} and its baseline is {kinds[1]}, so that everybody "
                 "would see which is which"
             )
         for name, ranking in material.rankings.items():
-            if strangers := [label for label in ranking if label not in labels]:
-                raise ValueError(f"{name} ranks {strangers[0]!r}, which is no answer")
-        return self
+            for label in ranking:
+                if label not in labels:
+                    yield f"{name} ranks {label!r}, which is no answer"
 
     def material(self, folder: Path) -> Material:
         """Return the question as a study shows it, its files being in a folder."""
