@@ -12,7 +12,7 @@ from useralign.errors import NotFoundError
 from useralign.store import Store, database, digest
 from useralign.store.schema import matchups, participants, sessions, stages, steps
 from useralign.study.forget import find_worker, forget, forget_workers, still_held
-from useralign.study.recruiting import Arrival
+from useralign.study.recruitment import Arrival
 
 WORKER = "worker-5f0a1b2c3d4e"
 

@@ -19,7 +19,7 @@ from useralign.study.design import paper_template
 from useralign.study.export import dataset_rows
 from useralign.study.flow import PageForm
 from useralign.study.pages import FieldEntry, PageEntry
-from useralign.study.recruiting import Arrival
+from useralign.study.recruitment import Arrival
 from useralign.study.wording import Words, built_in_languages, choose_language, list_keys
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "studies"
@@ -144,6 +144,40 @@ def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:
         "  questions[1]: its pool has 1 answer",
     ):  # fmt: skip
         assert f"\n{place}" in said, place
+
+
+def test_several_mistakes_of_one_part_are_all_said(folder: Path) -> None:
+    text = (
+        LIGHT
+        + QUESTION
+        + """
+[[pages]]
+kind = "task"
+[[pages]]
+kind = "questionnaire"
+fields = [
+  { id = "step", type = "choice", text = "?", options = ["a", "a"], min = 2, max = 1, correct = 3 },
+  { id = "step", type = "number", text = "?" },
+]
+[recruitment]
+link = false
+keys = { keys = [] }
+"""
+    )
+    with pytest.raises(FileFormatError) as caught:
+        parse_design(text, folder=folder)
+    said = str(caught.value)
+    assert "study file: 7 things are wrong:\n" in said
+    for place in (
+        "pages[1].fields[0]: step: an option is there twice in ['a', 'a']",
+        "pages[1].fields[0]: step: min = 2 is above max = 1",
+        "pages[1].fields[0]: step: is a name that pages use themselves",
+        "pages[1].fields[0]: step: '3' is none of its options",
+        "pages[1].fields[1]: step: is a name that pages use themselves",
+        "recruitment: nobody could take part",
+        "recruitment: keys are those of Prolific",
+    ):
+        assert f"\n  {place}" in said, place
 
 
 def test_a_mistake_in_one_part_hides_none_between_others(folder: Path) -> None:

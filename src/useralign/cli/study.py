@@ -391,7 +391,7 @@ def invite(
     import secrets
 
     from useralign.errors import OptionError
-    from useralign.study.recruiting import invitation
+    from useralign.study.recruitment import invitation
 
     base = f"{url.rstrip('/')}/study/{slug}?invitation="
     with _opened(database, slug) as (_, study):

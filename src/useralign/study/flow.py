@@ -46,8 +46,7 @@ from useralign.study.pages import (
     WITHDRAWN,
     in_language,
 )
-from useralign.study.recruiting import Completion, completion
-from useralign.study.recruitment import LINK
+from useralign.study.recruitment import LINK, Completion, completion
 from useralign.study.studies import Studies
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ if TYPE_CHECKING:
     from useralign.store import Screen, Store
     from useralign.store.studies import PageAnswer
     from useralign.study.pages import PageEntry
-    from useralign.study.recruiting import Arrival
+    from useralign.study.recruitment import Arrival
     from useralign.study.studies import Study, StudyQuestion
     from useralign.study.wording import Words
 

@@ -22,8 +22,7 @@ from useralign.study import export, results, submissions
 from useralign.study.flags import measure_people
 from useralign.study.forget import forget as forget_participant
 from useralign.study.forget import still_held
-from useralign.study.recruiting import Arrival
-from useralign.study.recruitment import LINK
+from useralign.study.recruitment import LINK, Arrival
 from useralign.web import rehearsal
 from useralign.web.identity import check_form_token, form_token
 from useralign.web.rendering import as_file, render
