@@ -17,7 +17,6 @@ from useralign.store.schema import page_answers, sessions, steps
 from useralign.study import Design, ParticipantFlow, parse_design, read_design, results
 from useralign.study.design import paper_template
 from useralign.study.export import dataset_rows
-from useralign.study.flow import PageForm
 from useralign.study.pages import FieldEntry, PageEntry
 from useralign.study.recruitment import Arrival
 from useralign.study.wording import Words, built_in_languages, choose_language, list_keys
@@ -61,7 +60,7 @@ class Pages(Walker):
 
     def fill(self, who: str, **values: str) -> dict[str, str]:
         view = self.look(who)
-        form = PageForm({name: [value] for name, value in values.items()})
+        form = {name: [value] for name, value in values.items()}
         return self.flow.submit(self.study.slug, who, view.key, view.step, form)
 
     def answer(self, who: str, position: int = 0) -> None:
@@ -290,12 +289,12 @@ def test_pages_come_in_their_order_and_are_kept(own: Any, store: Store) -> None:
         assert pages.fill(who, color="green") == {"color": "option"}
         assert pages.look(who) == view  # nothing was stored
         assert pages.fill(who, color="blue") == {}
-        form = PageForm({"color": ["blue"]})
+        form = {"color": ["blue"]}
         pages.flow.submit("light", who, "about", 0, form)  # sent twice
         with pytest.raises(ConflictError):
-            pages.flow.submit("light", who, "about", 0, PageForm({"color": ["red"]}))
+            pages.flow.submit("light", who, "about", 0, {"color": ["red"]})
         with pytest.raises(ConflictError):
-            pages.flow.submit("light", who, "debriefing", 0, PageForm({}))
+            pages.flow.submit("light", who, "debriefing", 0, {})
     assert list(dict.fromkeys(stages)) == [
         "instructions", "about", "query", "comparisons", "evaluation", "debriefing",
     ]  # fmt: skip
@@ -314,16 +313,16 @@ def test_a_quiz_may_be_tried_again_and_then_ends_it(own: Any) -> None:
     pages.fill(one, color="blue")
     assert pages.look(one).wrong == ("color",)
     assert pages.look(one).step == 1
-    pages.flow.submit("light", one, "quiz", 0, PageForm({"color": ["blue"]}))  # again: no attempt
+    pages.flow.submit("light", one, "quiz", 0, {"color": ["blue"]})  # again: no attempt
     assert pages.look(one).step == 1
     pages.fill(one, color="red")
     assert pages.look(one).stage == "query"
     pages.fill(other, color="blue")
     pages.fill(other, color="blue")
     assert pages.outcome(other) == "screened-out"
-    pages.flow.submit("light", other, "quiz", 1, PageForm({"color": ["blue"]}))
+    pages.flow.submit("light", other, "quiz", 1, {"color": ["blue"]})
     with pytest.raises(ConflictError):
-        pages.flow.submit("light", other, "query", 0, PageForm({}))
+        pages.flow.submit("light", other, "query", 0, {})
     state = results.status(pages.flow._store, pages.study, 0.0)
     assert state.total("dropped") >= 1  # their place is free again
 

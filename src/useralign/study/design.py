@@ -48,6 +48,8 @@ from useralign.study.wording import Words, check_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from useralign.store.studies import Assignment
+
 _DATA = Path(__file__).parent / "data"
 WITH_PERSONA = "with-persona"
 OWN = "own"  # the domain of questions that stand in the file itself
@@ -112,17 +114,6 @@ class Arm(Entry):
         """Write an arm that is a method and nothing else as its name, as a file has it."""
         plain = self == Arm.model_construct(name=self.method, method=self.method)
         return self.method if plain else handler(self)
-
-    def settings(self, budget: int, seed: int) -> dict[str, Any]:
-        """Return the arguments of a session."""
-        settings: dict[str, Any] = {
-            "method": self.method,
-            "epsilon": self.epsilon,
-            "budget": budget,
-            "seed": seed,
-        }
-        settings |= {} if self.per_screen is None else {"per_screen": self.per_screen}
-        return settings | ({"options": self.options} if self.options else {})
 
 
 class DomainEntry(Entry):
@@ -387,6 +378,17 @@ class Design(Entry):
         """Return the steps that are evaluated for an arm in a domain."""
         own_steps = self.arm(arm).checkpoints
         return self.domain(domain).checkpoints if own_steps is None else own_steps
+
+    def settings(self, assignment: Assignment, seed: int) -> dict[str, Any]:
+        """Return the arguments of a session of somebody with this assignment."""
+        arm = self.arm(assignment.method)
+        optional = {"per_screen": arm.per_screen, "options": arm.options}
+        return {
+            "method": arm.method,
+            "epsilon": arm.epsilon,
+            "budget": self.budget(assignment.domain, arm.name),
+            "seed": seed,
+        } | {name: value for name, value in optional.items() if value}
 
     def domain(self, name: str) -> DomainEntry:
         """Return the entry of a domain."""

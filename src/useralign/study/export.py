@@ -360,8 +360,7 @@ def _assigned(assignment: Assignment) -> Record:
 
 
 def _pool(store: Store, study: Study, assignment: Assignment) -> Pool:
-    question = study.question(assignment.domain, assignment.question)
-    return store.pools.of_session(question.pool_id)
+    return store.pools.of_session(study.question_of(assignment).pool_id)
 
 
 def _span(entered: dict[str, float], begin: str, end: str) -> float | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from useralign.store import Store
-    from useralign.store.studies import StudyRecords
+    from useralign.store.studies import Assignment, StudyRecords
 
 _LONGEST = 29  # characters of a slug before what marks a twin
 _SIMULATED_MINUTES = 0.1  # that simulated people who left keep their place
@@ -54,6 +54,10 @@ class Study:
     def question(self, domain: str, name: str) -> StudyQuestion:
         """Return a question by its domain and id."""
         return self.questions[domain][name]
+
+    def question_of(self, assignment: Assignment) -> StudyQuestion:
+        """Return the question that somebody was assigned to."""
+        return self.questions[assignment.domain][assignment.question]
 
 
 class Studies:

@@ -22,7 +22,7 @@ from useralign.store import digest
 from useralign.study import ParticipantFlow, Study
 from useralign.study.design import QUERY, split_stage
 from useralign.study.flags import LEFT
-from useralign.study.flow import MILLISECONDS, ElsewhereError, PageForm
+from useralign.study.flow import MILLISECONDS, ElsewhereError
 from useralign.study.pages import DECLINED, QUOTA_FULL, RETURNED, WITHDRAWN, in_language
 from useralign.study.recruitment import MTURK_HOSTS, Arrival, arrive, completion
 from useralign.study.wording import ENGLISH, PLAIN, RefusedError, Words, choose_language
@@ -198,7 +198,7 @@ def _take(
         if form.left:
             flow.note(slug, token, form.stage, form.step, {LEFT: str(form.left)})
     elif flow.studies.get(slug).design.page(name) is not None:
-        return flow.submit(slug, token, form.stage, form.step, PageForm(fields, client))
+        return flow.submit(slug, token, form.stage, form.step, fields, client=client)
     return {}
 
 
