@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     BeforeValidator,
+    ConfigDict,
     Field,
     PrivateAttr,
     SerializerFunctionWrapHandler,
@@ -176,24 +177,23 @@ class Quota(Entry):
 class Design(Entry):
     """A study as data."""
 
+    # Checks between parts run also for those that are left at their defaults.
+    model_config = ConfigDict(validate_default=True)
+
     slug: Slug  # its name in addresses and commands
     title: Text  # what participants see; like every text, one or one per language
     participants: Annotated[int, Field(ge=1, le=1_000_000)]  # how many are wanted, over all cells
     # In a file also `arms`; a plain name is a method without options.
     methods: Annotated[list[Arm], Field(min_length=1)]
-    conditions: Annotated[list[Condition], Field(min_length=1)] = Field(
-        default_factory=lambda: ["without-persona"]
-    )
+    conditions: list[Condition] = Field(["without-persona"], min_length=1)
     # In a file questions of your own also stand at the top, with `budget` and `checkpoints`.
     domains: Annotated[list[DomainEntry], Field(min_length=1)]
     # Whether a participant meets one arm, or all of them one after the other.
     assignment: Literal["between", "within"] = "between"
     # How many questions a participant gets with each arm they meet.
-    questions_each: Literal["all"] | Annotated[int, Field(ge=1, le=50)] = Field(
-        default=1, validate_default=True
-    )
+    questions_each: Literal["all"] | Annotated[int, Field(ge=1, le=50)] = 1
     # For cells that want another number of participants than the others.
-    quotas: list[Quota] = Field(default_factory=list, validate_default=True)
+    quotas: list[Quota] = Field([])
     seed: int | None = None  # makes assignments, sides and orders reproducible
     # What comes before and after the task; the task alone when not given.
     pages: Annotated[list[PageEntry], BeforeValidator(named_pages)] = Field(default_factory=list)
@@ -201,9 +201,7 @@ class Design(Entry):
     # Texts in place of built-in ones, by their key.
     words: dict[str, Text] = Field(default_factory=dict)
     # The first is the one for browsers of other languages.
-    languages: Annotated[list[str], Field(min_length=1)] = Field(
-        default_factory=lambda: ["en"], validate_default=True
-    )
+    languages: list[str] = Field(["en"], min_length=1)
     # Whether the evaluation has a comparison whose right answer is stated.
     attention_checks: bool = False
     # How long a participant who does nothing keeps their place.

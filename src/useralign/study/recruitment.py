@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -28,8 +28,6 @@ from useralign.study.wording import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from useralign.study.studies import Study
 
 LINK, PROLIFIC, MTURK = "link", "prolific", "mturk"
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"  # what Mechanical Turk says while a task is looked at
@@ -153,6 +151,15 @@ def _is_safe(address: str) -> bool:
     return parts.scheme == "https" or on_this_machine
 
 
+class _Recruiter(Protocol):
+    """What of a study is needed here."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def recruitment(self) -> Recruitment: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """Someone who opens the study's page."""
@@ -165,11 +172,11 @@ class Arrival:
     # Whether a signature, the platform's or that of an invitation, proves who they are.
     proven: bool = False
 
-    def hashed(self, study: Study) -> str | None:
+    def hashed(self, study: _Recruiter) -> str | None:
         """Return the keyed hash of the worker's id, which the database holds."""
         return None if self.worker is None else pseudonym(f"{self.source} {self.worker}", study.key)
 
-    def token(self, study: Study, cookie: str | None = None) -> str | None:
+    def token(self, study: _Recruiter, cookie: str | None = None) -> str | None:
         """Return the token to take part with: always the same for the same person.
 
         Without a proof of who they are it depends on what the browser's cookie holds, so that the
@@ -189,13 +196,13 @@ class Arrival:
         return {} if self.source == LINK else dict(self.details)
 
 
-def keyed_token(study: Study, name: str) -> str:
+def keyed_token(study: _Recruiter, name: str) -> str:
     """Return an unguessable token that follows from a name and the study's key."""
     code = hmac.new(study.key.encode(), f"token {name}".encode(), sha256).digest()
     return urlsafe_b64encode(code).decode().rstrip("=")
 
 
-def arrive(study: Study, query: Mapping[str, str], host: str = "") -> Arrival:
+def arrive(study: _Recruiter, query: Mapping[str, str], host: str = "") -> Arrival:
     """Read from an address, or from the form that repeats it, who is there.
 
     `query` is what stands behind the address, or the fields of the form; `host` the name under
@@ -208,7 +215,7 @@ def arrive(study: Study, query: Mapping[str, str], host: str = "") -> Arrival:
         source = MTURK
     else:
         return _from_link(study, query)
-    recruitment = study.design.recruitment
+    recruitment = study.recruitment
     if source not in recruitment.platforms:
         raise RefusedError("refused_source", where=_NAMES[source])
     if source == MTURK and query["assignmentId"] == PREVIEW:
@@ -229,8 +236,8 @@ def arrive(study: Study, query: Mapping[str, str], host: str = "") -> Arrival:
     return arrival
 
 
-def _from_link(study: Study, query: Mapping[str, str]) -> Arrival:
-    recruitment = study.design.recruitment
+def _from_link(study: _Recruiter, query: Mapping[str, str]) -> Arrival:
+    recruitment = study.recruitment
     if text := query.get("invitation"):
         if not (recruitment.invitation and is_invitation(study, text)):
             raise RefusedError("refused_guest")
@@ -249,21 +256,21 @@ def platform_ids(details: Mapping[str, str]) -> list[str | None]:
     return [details.get(one) or details.get(other) for one, other in keys]
 
 
-def submit_address(study: Study, details: Mapping[str, str]) -> str:
+def submit_address(study: _Recruiter, details: Mapping[str, str]) -> str:
     """Return where Mechanical Turk wants the finished task sent; nowhere but to its own hosts."""
     parts = urlsplit(details["turkSubmitTo"])
-    host = MTURK_HOSTS.get(study.design.recruitment.mturk)
+    host = MTURK_HOSTS.get(study.recruitment.mturk)
     if parts.scheme != "https" or parts.netloc != host:
         raise RefusedError("refused_submit", address=f"https://{host}")
     return f"https://{host}/mturk/externalSubmit"
 
 
-def invitation(study: Study, name: str) -> str:
+def invitation(study: _Recruiter, name: str) -> str:
     """Return an invitation: a name with a signature that only this study's key can make."""
     return f"{name}.{keyed_token(study, f'invitation {name}')[:22]}"
 
 
-def is_invitation(study: Study, text: str) -> bool:
+def is_invitation(study: _Recruiter, text: str) -> bool:
     """Return whether a text is an invitation to the study."""
     name, _, _ = text.partition(".")
     return hmac.compare_digest(text.encode(), invitation(study, name).encode())
@@ -345,10 +352,10 @@ class Completion:
 
 
 def completion(
-    study: Study, source: str, details: Mapping[str, str], outcome: str, own: str | None = None
+    study: _Recruiter, source: str, details: Mapping[str, str], outcome: str, own: str | None = None
 ) -> Completion:
     """Return what somebody takes back; `own` is the code of one who came by a plain link."""
-    recruitment = study.design.recruitment
+    recruitment = study.recruitment
     code = recruitment.code(outcome, source)
     if source == PROLIFIC and code is not None:
         host = urlsplit(recruitment.prolific).hostname

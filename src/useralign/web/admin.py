@@ -20,9 +20,8 @@ from useralign.store import digest
 from useralign.store.studies import reading
 from useralign.study import export, results, submissions
 from useralign.study.flags import measure_people
-from useralign.study.forget import forget as forget_participant
-from useralign.study.forget import still_held
 from useralign.study.recruitment import LINK, Arrival
+from useralign.study.studies import still_held
 from useralign.web import rehearsal
 from useralign.web.identity import check_form_token, form_token
 from useralign.web.rendering import as_file, render
@@ -235,16 +234,9 @@ def _raised(measures: Measures, about: Study) -> list[str]:
 
 
 @router.post("/studies/{slug}/forget")
-def forget(
-    request: Request,
-    _: Admin,
-    flow: Flow,
-    slug: str,
-    name: Annotated[str, Form(max_length=40)],
-) -> Response:
+def forget(_: Admin, flow: Flow, slug: str, name: Annotated[str, Form(max_length=40)]) -> Response:
     """Delete a participant and all their answers."""
-    left = forget_participant(request.app.state.store, flow.studies.get(slug), name)
-    note = "held" if left else "forgotten"
+    note = "held" if flow.studies.forget(slug, name) else "forgotten"
     return RedirectResponse(f"{PATH}/studies/{slug}?note={note}", 303)
 
 
