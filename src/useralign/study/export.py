@@ -18,7 +18,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from useralign import __version__
 from useralign.errors import FileFormatError, OptionError
@@ -30,6 +30,7 @@ from useralign.study.design import COMPARISONS, DONE, EVALUATION, QUERY, split_s
 from useralign.study.flags import LEFT, measure_people
 from useralign.study.flow import CLIENT, MILLISECONDS, SIDES
 from useralign.study.pages import in_language
+from useralign.study.recruitment import platform_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
         Author,
         ComparisonAnswer,
         Matchup,
-        PageAnswer,
         Participant,
         StudyRecords,
     )
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     Record = dict[str, Any]
 
+T = TypeVar("T")
 FORMATS = {
     "csv": "text/csv",
     "jsonl": "application/jsonl",
@@ -102,20 +103,6 @@ def export(
     dataset in the format of its suffix, with the others beside it. `form` is one of `FORMATS`: that
     of the suffix, or CSV, when not given.
     """
-    paths, form = _destination(study, out, form, datasets)
-    for name in datasets:
-        with paths[name].open("wb") as file:
-            for piece in stream(store, study, name, form):
-                file.write(piece)
-    texts = {"design": design_text(study), "codebook": codebook(study, datasets)}
-    written = [write_atomically(paths[name], text) for name, text in texts.items()]
-    return [*(paths[name] for name in datasets), *written]
-
-
-def _destination(
-    study: Study, out: Path, form: str | None, datasets: tuple[str, ...]
-) -> tuple[dict[str, Path], str]:
-    """Return where each file of an export goes, and the format."""
     named = bool(out.suffix) and not out.is_dir()
     suffix = out.suffix.removeprefix(".") if named else "csv"
     check_form(form or suffix)
@@ -125,8 +112,15 @@ def _destination(
     folder, stem = (out.parent, out.stem) if named else (out, study.slug)
     folder.mkdir(parents=True, exist_ok=True)
     paths = {name: folder / f"{stem}-{name}.{form}" for name in datasets}
-    paths |= {"design": folder / f"{stem}-design.json", "codebook": folder / f"{stem}-codebook.md"}
-    return paths | ({datasets[0]: out} if named else {}), form
+    paths |= {datasets[0]: out} if named else {}
+    for name, path in paths.items():
+        with path.open("wb") as file:
+            file.writelines(stream(store, study, name, form))
+    texts = {"design.json": design_text(study), "codebook.md": codebook(study, datasets)}
+    return [
+        *paths.values(),
+        *(write_atomically(folder / f"{stem}-{end}", text) for end, text in texts.items()),
+    ]
 
 
 def design_text(study: Study) -> str:
@@ -221,31 +215,23 @@ def _participants(records: StudyRecords, store: Store, study: Study) -> Iterator
     for chunk in records.participants():
         ids = [who.id for who in chunk]
         entered, matchups = records.stage_times(ids), records.matchups_of(ids)
-        kept = records.page_answers_of(ids)
+        answers = records.page_answers_of(ids)
         measures = measure_people(records, study.design.pages, chunk)
         for who in chunk:
             pool = _pool(store, study, who.assignment)
             first = {one.role: one for one in matchups.get(who.id, []) if one.round == 0}
+            client = {a.field: a.value for a in answers.get(who.id, []) if a.page == CLIENT}
+            measured = asdict(measures[who.id])
             yield {
                 **_participant(who, entered.get(who.id, {}), first, pool),
                 "rounds": len(who.rounds) or 1,
                 "data": study.design.data,
                 "outcome": who.outcome,
                 "language": who.language,
-                **_client(kept.get(who.id, [])),
-                **_rounded(asdict(measures[who.id])),
+                **{name: client.get(name) for name in ("device", "screen", "version")},
+                **{k: round(v, 3) if isinstance(v, float) else v for k, v in measured.items()},
                 **measures[who.id].flags(study.design.flags),
             }
-
-
-def _client(answers: Sequence[PageAnswer]) -> Record:
-    """Return what was kept of somebody's browser, and the version they began with."""
-    said = {one.field: one.value for one in answers if one.page == CLIENT}
-    return {name: said.get(name) for name in ("device", "screen", "version")}
-
-
-def _rounded(measures: Record) -> Record:
-    return {k: round(v, 3) if isinstance(v, float) else v for k, v in measures.items()}
 
 
 def _participant(
@@ -274,14 +260,14 @@ def _pages(records: StudyRecords, store: Store, study: Study) -> Iterator[Record
     del store, study
     for chunk in records.participants():
         ids = [who.id for who in chunk]
-        times, kept = records.stage_times(ids), records.page_answers_of(ids)
+        times, answers = records.stage_times(ids), records.page_answers_of(ids)
         for who in chunk:
             entered = sorted(times.get(who.id, {}).items(), key=lambda item: item[1])
-            for place, (stage, moment) in enumerate(entered):
+            afters = [moment for _, moment in entered[1:]]
+            for (stage, moment), after in zip(entered, [*afters, None], strict=True):
                 page, number = split_stage(stage)
-                here = [one for one in kept.get(who.id, []) if one.page == stage]
+                here = [one for one in answers.get(who.id, []) if one.page == stage]
                 spent = [int(one.value or 0) for one in here if one.field == MILLISECONDS]
-                after = entered[place + 1][1] if place + 1 < len(entered) else None
                 yield {
                     "participant": who.pseudonym,
                     "page": page,
@@ -295,13 +281,13 @@ def _pages(records: StudyRecords, store: Store, study: Study) -> Iterator[Record
 
 def _fields(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
     del store
-    checked = {(page.id, entry.id): entry for page in study.design.pages for entry in page.fields}
+    entries = {(page.id, entry.id): entry for page in study.design.pages for entry in page.fields}
     for chunk in records.participants():
-        kept = records.page_answers_of([who.id for who in chunk])
+        answers = records.page_answers_of([who.id for who in chunk])
         for who in chunk:
-            for one in kept.get(who.id, []):
+            for one in answers.get(who.id, []):
                 page, number = split_stage(one.page)
-                entry = checked.get((page, one.field))
+                entry = entries.get((page, one.field))
                 if entry is None:  # what the page measured
                     continue
                 yield {
@@ -322,11 +308,11 @@ def _candidates(records: StudyRecords, store: Store, study: Study) -> Iterator[R
     for domain, questions in study.questions.items():
         for name, question in questions.items():
             pool = store.pools.of_session(question.pool_id)
-            named = [(one.label, one) for one in pool]
-            named += [] if pool.baseline is None else [(BASELINE, pool.baseline)]
-            for label, one in named:
-                known = {name: one.meta.get(f"text_{name}") for name in others}
-                texts = {name: text for name, text in known.items() if text}
+            labelled = [(one.label, one) for one in pool]
+            labelled += [] if pool.baseline is None else [(BASELINE, pool.baseline)]
+            for label, one in labelled:
+                metas = {name: one.meta.get(f"text_{name}") for name in others}
+                texts = {name: text for name, text in metas.items() if text}
                 yield {
                     "domain": domain,
                     "question": name,
@@ -342,16 +328,15 @@ def _payments(records: StudyRecords, store: Store, study: Study) -> Iterator[Rec
     del store
     for chunk in records.participants():
         for who in chunk:
-            ids = who.recruitment
-            known = study.design.recruitment.code(who.outcome or "", who.source)
+            worker, submission, task = platform_ids(who.recruitment)
             yield {
                 "participant": who.pseudonym,
                 "source": who.source,
-                "worker": ids.get("PROLIFIC_PID") or ids.get("workerId"),
-                "assignment": ids.get("SESSION_ID") or ids.get("assignmentId"),
-                "task": ids.get("STUDY_ID") or ids.get("hitId"),
+                "worker": worker,
+                "assignment": submission,
+                "task": task,
                 "finished": None if who.finished is None else _moment(who.finished),
-                "code": who.code or known,
+                "code": who.code or study.recruitment.code(who.outcome or "", who.source),
             }
 
 
@@ -373,6 +358,27 @@ def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
+class _Echo:
+    """A file that gives back what is written to it."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def table_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Iterate over the lines of a CSV table that no spreadsheet takes for formulas."""
+    writer = csv.writer(_Echo(), lineterminator="\n")
+    yield writer.writerow(columns)
+    for row in rows:
+        yield writer.writerow(map(_cell, row))
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return neutral(value)
+
+
 def neutral(value: Any) -> Any:
     """Return a text so that no spreadsheet takes it for a formula."""
     return _FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
@@ -380,21 +386,9 @@ def neutral(value: Any) -> Any:
 
 def _csv(rows: Iterable[Record], columns: list[Column]) -> Iterator[bytes]:
     names = [column.name for column in columns]
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(names)
-    for chunk in _chunks(rows):
-        writer.writerows([_field(row[name]) for name in names] for row in chunk)
-        yield buffer.getvalue().encode()
-        buffer.seek(0)
-        buffer.truncate()
-    yield buffer.getvalue().encode()
-
-
-def _field(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return neutral(value)
+    lines = table_lines(names, ([row[name] for name in names] for row in rows))
+    for chunk in _chunks(lines):
+        yield "".join(chunk).encode()
 
 
 def _jsonl(rows: Iterable[Record], columns: list[Column]) -> Iterator[bytes]:
@@ -472,9 +466,9 @@ def _value(column: Column, field: str) -> Any:
     return int(field) if column.kind == "whole" else float(field)
 
 
-def _chunks(rows: Iterable[Record], size: int = CHUNK) -> Iterator[list[Record]]:
-    rows = iter(rows)
-    while chunk := list(islice(rows, size)):
+def _chunks(values: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
+    values = iter(values)
+    while chunk := list(islice(values, size)):
         yield chunk
 
 
