@@ -16,7 +16,9 @@ import re
 import tomllib
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -33,7 +35,7 @@ from useralign.study.pages import in_language
 from useralign.study.recruitment import platform_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from useralign.pool import Pool
     from useralign.store import Store
@@ -105,7 +107,10 @@ def export(
     """
     named = bool(out.suffix) and not out.is_dir()
     suffix = out.suffix.removeprefix(".") if named else "csv"
-    check_form(form or suffix)
+    if (form or suffix) not in FORMATS:
+        raise OptionError(
+            f"unknown format {form or suffix!r}; expected one of {', '.join(FORMATS)}"
+        )
     if named and form not in (None, suffix):
         raise OptionError(f"{out} is to be {form}, and its name says {suffix}; leave --format out")
     form = form or suffix
@@ -131,17 +136,10 @@ def design_text(study: Study) -> str:
 
 def stream(store: Store, study: Study, dataset: str, form: str) -> Iterator[bytes]:
     """Iterate over the bytes of an export; memory does not grow with its length."""
-    check_form(form)
     if dataset not in COLUMNS:
         raise OptionError(f"unknown data {dataset!r}; expected one of {', '.join(COLUMNS)}")
     encode = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}[form]
     return encode(dataset_rows(store, study, dataset), COLUMNS[dataset])
-
-
-def check_form(form: str) -> None:
-    """Raise OptionError if a format is not known."""
-    if form not in FORMATS:
-        raise OptionError(f"unknown format {form!r}; expected one of {', '.join(FORMATS)}")
 
 
 def dataset_rows(store: Store, study: Study, dataset: str) -> Iterator[Record]:
@@ -211,27 +209,35 @@ def _answer(
     }
 
 
-def _participants(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
+def _people(
+    records: StudyRecords, *reads: Callable[[list[str]], Mapping[str, Any]]
+) -> Iterator[tuple[Any, ...]]:
+    """Iterate over the participants, each with what these read of some at a time, or None."""
     for chunk in records.participants():
-        ids = [who.id for who in chunk]
-        entered, matchups = records.stage_times(ids), records.matchups_of(ids)
-        answers = records.page_answers_of(ids)
-        measures = measure_people(records, study.design.pages, chunk)
+        tables = [read([who.id for who in chunk]) for read in reads]
         for who in chunk:
-            pool = _pool(store, study, who.assignment)
-            first = {one.role: one for one in matchups.get(who.id, []) if one.round == 0}
-            client = {a.field: a.value for a in answers.get(who.id, []) if a.page == CLIENT}
-            measured = asdict(measures[who.id])
-            yield {
-                **_participant(who, entered.get(who.id, {}), first, pool),
-                "rounds": len(who.rounds) or 1,
-                "data": study.design.data,
-                "outcome": who.outcome,
-                "language": who.language,
-                **{name: client.get(name) for name in ("device", "screen", "version")},
-                **{k: round(v, 3) if isinstance(v, float) else v for k, v in measured.items()},
-                **measures[who.id].flags(study.design.flags),
-            }
+            yield who, *(table.get(who.id) for table in tables)
+
+
+def _participants(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
+    design = study.design
+    measure = partial(measure_people, records, design.pages)
+    reads = (records.stage_times, records.matchups_of, records.page_answers_of, measure)
+    for who, entered, matchups, answers, measures in _people(records, *reads):
+        pool = _pool(store, study, who.assignment)
+        first = {one.role: one for one in matchups or () if one.round == 0}
+        client = {one.field: one.value for one in answers or () if one.page == CLIENT}
+        measured = asdict(measures)
+        yield {
+            **_participant(who, entered or {}, first, pool),
+            "rounds": len(who.rounds) or 1,
+            "data": design.data,
+            "outcome": who.outcome,
+            "language": who.language,
+            **{name: client.get(name) for name in ("device", "screen", "version")},
+            **{k: round(v, 3) if isinstance(v, float) else v for k, v in measured.items()},
+            **measures.flags(design.flags),
+        }
 
 
 def _participant(
@@ -258,48 +264,43 @@ def _participant(
 
 def _pages(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
     del store, study
-    for chunk in records.participants():
-        ids = [who.id for who in chunk]
-        times, answers = records.stage_times(ids), records.page_answers_of(ids)
-        for who in chunk:
-            entered = sorted(times.get(who.id, {}).items(), key=lambda item: item[1])
-            afters = [moment for _, moment in entered[1:]]
-            for (stage, moment), after in zip(entered, [*afters, None], strict=True):
-                page, number = split_stage(stage)
-                here = [one for one in answers.get(who.id, []) if one.page == stage]
-                spent = [int(one.value or 0) for one in here if one.field == MILLISECONDS]
-                yield {
-                    "participant": who.pseudonym,
-                    "page": page,
-                    "round": number + 1,
-                    "entered": _moment(moment),
-                    "server_seconds": None if after is None else round(after - moment, 3),
-                    "page_seconds": sum(spent) / 1000 if spent else None,
-                    "times_left": sum(int(one.value or 0) for one in here if one.field == LEFT),
-                }
+    for who, times, answers in _people(records, records.stage_times, records.page_answers_of):
+        entered = sorted((times or {}).items(), key=itemgetter(1))
+        ends = [moment for _, moment in entered[1:]]
+        for (stage, moment), end in zip(entered, [*ends, None], strict=True):
+            page, number = split_stage(stage)
+            here = [one for one in answers or () if one.page == stage]
+            spent = [int(one.value or 0) for one in here if one.field == MILLISECONDS]
+            yield {
+                "participant": who.pseudonym,
+                "page": page,
+                "round": number + 1,
+                "entered": _moment(moment),
+                "server_seconds": None if end is None else round(end - moment, 3),
+                "page_seconds": sum(spent) / 1000 if spent else None,
+                "times_left": sum(int(one.value or 0) for one in here if one.field == LEFT),
+            }
 
 
 def _fields(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
     del store
     entries = {(page.id, entry.id): entry for page in study.design.pages for entry in page.fields}
-    for chunk in records.participants():
-        answers = records.page_answers_of([who.id for who in chunk])
-        for who in chunk:
-            for one in answers.get(who.id, []):
-                page, number = split_stage(one.page)
-                entry = entries.get((page, one.field))
-                if entry is None:  # what the page measured
-                    continue
-                yield {
-                    "participant": who.pseudonym,
-                    "page": page,
-                    "round": number + 1,
-                    "attempt": one.attempt + 1,
-                    "field": one.field,
-                    "value": one.value,
-                    "correct": None if entry.correct is None else entry.is_correct(one.value),
-                    "answered": _moment(one.answered),
-                }
+    for who, answers in _people(records, records.page_answers_of):
+        for one in answers or ():
+            page, number = split_stage(one.page)
+            entry = entries.get((page, one.field))
+            if entry is None:  # what the page measured
+                continue
+            yield {
+                "participant": who.pseudonym,
+                "page": page,
+                "round": number + 1,
+                "attempt": one.attempt + 1,
+                "field": one.field,
+                "value": one.value,
+                "correct": None if entry.correct is None else entry.is_correct(one.value),
+                "answered": _moment(one.answered),
+            }
 
 
 def _candidates(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
@@ -326,18 +327,17 @@ def _candidates(records: StudyRecords, store: Store, study: Study) -> Iterator[R
 
 def _payments(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
     del store
-    for chunk in records.participants():
-        for who in chunk:
-            worker, submission, task = platform_ids(who.recruitment)
-            yield {
-                "participant": who.pseudonym,
-                "source": who.source,
-                "worker": worker,
-                "assignment": submission,
-                "task": task,
-                "finished": None if who.finished is None else _moment(who.finished),
-                "code": who.code or study.recruitment.code(who.outcome or "", who.source),
-            }
+    for (who,) in _people(records):
+        worker, submission, task = platform_ids(who.recruitment)
+        yield {
+            "participant": who.pseudonym,
+            "source": who.source,
+            "worker": worker,
+            "assignment": submission,
+            "task": task,
+            "finished": None if who.finished is None else _moment(who.finished),
+            "code": who.code or study.recruitment.code(who.outcome or "", who.source),
+        }
 
 
 def _assigned(assignment: Assignment) -> Record:

@@ -37,6 +37,7 @@ from useralign.store.studies import (
 )
 from useralign.study.assignment import choose_cell, choose_within
 from useralign.study.design import COMPARISONS, DONE, EVALUATION, QUERY, split_stage, stage_key
+from useralign.study.flags import attempts_at
 from useralign.study.pages import (
     COMPLETED,
     FAILED_CHECK,
@@ -252,8 +253,9 @@ class ParticipantFlow:
             persona = (spaced(assigned.persona), about)
         view = View(study, who, name, in_language(question.text, language), persona)
         if (page := study.design.page(name)) is not None:
-            attempt, wrong = _attempts(page, who.stage, answers)
-            return replace(view, step=attempt, page=page, wrong=wrong)
+            attempts = attempts_at(who.stage, answers)
+            wrong = page.wrong(attempts[-1]) if attempts else ()
+            return replace(view, step=len(attempts), page=page, wrong=tuple(wrong))
         if screen is not None:
             return replace(
                 view,
@@ -368,15 +370,17 @@ class ParticipantFlow:
         with studies.writing(self._store, slug) as records:
             who = _holder(records, token, lock=True)
             _check_reached(study, who, stage)
-            before = records.page_answers(who.id)
-            if who.stage != stage or who.outcome or attempt != _attempts(page, stage, before)[0]:
-                _check_same(page, stage, attempt, before, answers)
+            before = attempts_at(stage, records.page_answers(who.id))
+            if who.stage != stage or who.outcome or attempt != len(before):
+                stored = before[attempt] if attempt < len(before) else {}
+                if any(stored.get(field) != value for field, value in answers.items()):
+                    raise ConflictError(OTHERWISE)
                 return {}
             if problems:
                 return problems
             rows = {**answers, **(client or {})}
             records.add_page_answers(who.id, stage, attempt, rows, self._clock())
-            self._after_page(records, study, who, page, answers=answers, attempt=attempt)
+            self._after_page(records, study, who, page, answers, last=attempt + 1 >= page.tries)
         return {}
 
     def leave(self, slug: str, token: str, outcome: str) -> None:
@@ -396,8 +400,8 @@ class ParticipantFlow:
         """Write what the script of a screen of the task measured, once for each screen."""
         with studies.writing(self._store, slug) as records:
             who = _holder(records, token, lock=True)
-            before = records.page_answers(who.id)
-            noted = {one.field for one in before if (one.page, one.attempt) == (stage, step)}
+            attempts = attempts_at(stage, records.page_answers(who.id))
+            noted = attempts[step] if step < len(attempts) else {}
             new = {field: value for field, value in client.items() if field not in noted}
             records.add_page_answers(who.id, stage, step, new, self._clock())
 
@@ -507,24 +511,21 @@ class ParticipantFlow:
         study: Study,
         who: Participant,
         page: PageEntry,
-        *,
         answers: Mapping[str, str | None],
-        attempt: int,
+        *,
+        last: bool,
     ) -> None:
         """Go on after a page, try it again, or end there, by what was answered."""
-        now = self._clock()
         wrong = page.wrong(answers)
-        outcome = None
+        outcome = page.outcome_of_failing if wrong and last else None
         if page.screens_out(answers):
             outcome = SCREENED_OUT
         elif self._is_full(records, study, who, page, answers):
             outcome = QUOTA_FULL
-        elif wrong and attempt + 1 >= page.tries:
-            outcome = page.outcome_of_failing
         if outcome is not None:
-            records.end(who.id, outcome, now)
-        elif wrong and attempt + 1 < page.tries:
-            records.touch(who.id, now)
+            records.end(who.id, outcome, self._clock())
+        elif wrong and not last:
+            records.touch(who.id, self._clock())
         else:
             self._advance(records, study, who, who.stage)
 
@@ -540,11 +541,10 @@ class ParticipantFlow:
         now, window = self._clock(), study.design.window
         for entry in page.fields:
             value = answers.get(entry.id)
-            most = entry.quota.get(value or "")
-            if value is not None and most is not None:
+            if value is not None and value in entry.quota:
                 records.lock()  # or two who answer at once both take the last place
-                about = (who.stage, entry.id, value)
-                if records.count_page_answer(*about, now, window) > most:
+                count = records.count_page_answer(who.stage, entry.id, value, now, window)
+                if count > entry.quota[value]:
                     return True
         return False
 
@@ -571,31 +571,6 @@ def _check_reached(study: Study, who: Participant, stage: str) -> None:
     route = _route(study, who.assignment.cell)
     if stage not in route or route.index(stage) > route.index(who.stage):
         raise ConflictError(NOT_DUE)
-
-
-def _attempts(
-    page: PageEntry, stage: str, answers: Sequence[PageAnswer]
-) -> tuple[int, tuple[str, ...]]:
-    """Return how often a page was sent, and the fields that were wrong the last time."""
-    here = [answer for answer in answers if answer.page == stage]
-    if not here:
-        return 0, ()
-    last = max(answer.attempt for answer in here)
-    values = {answer.field: answer.value for answer in here if answer.attempt == last}
-    return last + 1, tuple(page.wrong(values))
-
-
-def _check_same(
-    page: PageEntry,
-    stage: str,
-    attempt: int,
-    before: Sequence[PageAnswer],
-    answers: Mapping[str, str | None],
-) -> None:
-    """Raise ConflictError if a page was answered otherwise at an attempt."""
-    stored = {a.field: a.value for a in before if (a.page, a.attempt) == (stage, attempt)}
-    if any(stored.get(entry.id) != answers.get(entry.id) for entry in page.fields):
-        raise ConflictError(OTHERWISE)
 
 
 def language_of(study: Study, who: Participant) -> str:

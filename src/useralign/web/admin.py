@@ -113,7 +113,7 @@ def study(
     with reading(store, slug) as records:
         finish_times = records.finish_times()
         recent = records.recent_participants(_ALL if people == "all" else _RECENT)
-        measures = measure_people(records, about.design.pages, recent)
+        measures = measure_people(records, about.design.pages, [who.id for who in recent])
     values = {
         "study": about,
         "design": about.design,
