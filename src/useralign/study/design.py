@@ -277,11 +277,6 @@ class Design(Entry):
         return self.questions_each == "all"
 
     @property
-    def _questions_needed(self) -> int:
-        each = 1 if isinstance(self.questions_each, str) else self.questions_each
-        return each * (len(self.methods) if self.assignment == "within" else 1)
-
-    @property
     def cells(self) -> list[StudyCell]:
         """The cells, always in the same order; a participant's `cell` is an index into it.
 
@@ -441,7 +436,8 @@ def _material_problems(draft: Design, context: Context) -> Iterator[str]:
 def _question_problems(draft: Design, context: Context) -> Iterator[str]:
     if context is None or draft.crossed:
         return
-    needed = draft._questions_needed
+    needed = int(draft.questions_each)
+    needed *= len(draft.methods) if draft.assignment == "within" else 1
     for entry in draft.domains:
         count = len(entry.load_questions(context["folder"]))
         if count < needed:

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator
 
 from useralign.errors import FileFormatError, UseralignError
@@ -159,12 +160,10 @@ def _with_baseline(pool: Pool, baseline: str | dict[str, str], folder: Path) -> 
     labels = [candidate.label for candidate in pool]
     if name in labels:
         index = labels.index(name)
-        others = [candidate for candidate in pool if candidate.index != index]
-        rows = [row for k, row in enumerate(pool.raw_features) if k != index]
-        return type(pool)(
+        return Pool(
             pool.question,
-            others,
-            rows,
+            [candidate for candidate in pool if candidate.index != index],
+            np.delete(pool.raw_features, index, axis=0),
             pool[index],
             normalise=pool.normalise,
             embedder=pool.embedder,
@@ -175,12 +174,12 @@ def _with_baseline(pool: Pool, baseline: str | dict[str, str], folder: Path) -> 
         image = folder / name
         if not image.is_file():
             raise FileFormatError(f"baseline: there is no picture {name} beside the study file")
-        return pool.with_candidates(
-            list(pool), Candidate(image=str(image.absolute()), id="baseline")
-        )
-    texts = {} if isinstance(baseline, str) else baseline
-    meta = {f"text_{language}": text for language, text in texts.items()}
-    return pool.with_candidates(list(pool), Candidate(text=name, id="baseline", meta=meta))
+        answer = Candidate(image=str(image.absolute()), id="baseline")
+    else:
+        texts = {} if isinstance(baseline, str) else baseline
+        meta = {f"text_{language}": text for language, text in texts.items()}
+        answer = Candidate(text=name, id="baseline", meta=meta)
+    return pool.with_candidates(list(pool), answer)
 
 
 def estimate_cost(entry: QuestionEntry) -> tuple[int, float | None]:
@@ -197,6 +196,6 @@ def estimate_cost(entry: QuestionEntry) -> tuple[int, float | None]:
     price = Prices().find(name or provider)
     if price is None:
         return count, None
-    asked = _REQUEST_TOKENS + len(in_language(entry.text, "")) // 4
-    replied = 0 if entry.images and price.image else _PICTURE_TOKENS if entry.images else _ANSWER
-    return count, (count + 1) * price.of(asked, replied, int(entry.images))
+    request = _REQUEST_TOKENS + len(in_language(entry.text, "")) // 4
+    reply = 0 if entry.images and price.image else _PICTURE_TOKENS if entry.images else _ANSWER
+    return count, (count + 1) * price.of(request, reply, int(entry.images))

@@ -79,21 +79,18 @@ class Status:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
-        names = (
-            "slug",
-            "title",
-            "state",
-            "data",
-            "seconds",
-            "selection_left",
-            "coinciding",
-            "ends",
-        )
         return {
-            **{name: getattr(self, name) for name in names},
-            **{name: self.total(name) for name in _COUNTS},
+            "slug": self.slug,
+            "title": self.title,
             "open": self.state == "open",
+            "state": self.state,
+            "data": self.data,
+            **{name: self.total(name) for name in _COUNTS},
+            "seconds": self.seconds,
             "left_chosen": self.left_share,
+            "selection_left": self.selection_left,
+            "coinciding": self.coinciding,
+            "ends": self.ends,
             "cells": [
                 {**cell.cell._asdict(), **{name: getattr(cell, name) for name in _COUNTS}}
                 for cell in self.cells
@@ -189,9 +186,10 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
+        plain = asdict(self)
+        del plain["paper"]
         numbers = {"win_rate": self.rate, "paper": self.paper}
-        plain = {name: value and value._asdict() for name, value in numbers.items()}
-        return asdict(self) | plain
+        return plain | {name: value and value._asdict() for name, value in numbers.items()}
 
     def __str__(self) -> str:
         """Return the win-rate as a table shows it; where all agree there is no standard error."""
