@@ -228,7 +228,7 @@ def _study_of(flow: ParticipantFlow, slug: str) -> Study | None:
 def _token_in(form: Mapping[str, str], arrival: Arrival) -> str:
     """Return the token that a form of the first page carries."""
     if arrival.preview:
-        raise RefusedError("consent_preview")
+        raise ConflictError("accept the task first; a preview takes no place")
     token = form.get("token", "")
     if not _TOKEN.fullmatch(token):
         raise RefusedError("refused_form")
@@ -352,6 +352,8 @@ def _problem(request: Request, error: Exception, study: Study | None = None) -> 
         detail = words(error.key, **error.values)
     elif isinstance(error, ElsewhereError):
         heading, detail = words("elsewhere_title"), words("elsewhere_text")
+    elif isinstance(error, ConflictError):  # of the first page: only a preview has one
+        detail = words("consent_preview")
     values = {
         "path": request.url.path, "status": status, "lang": language, "w": words,
         "heading": heading, "detail": detail, "contact": contact,
