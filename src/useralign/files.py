@@ -197,10 +197,11 @@ def _problems(error: ValidationError, help_: str) -> list[str]:
                 key += f"[{part}]"
             elif not _is_branch(part):
                 key += f".{part}" if key else part
-        # Of the whole, or of parts together: a line each, with its key.
-        if detail["type"] == "lines" or (not key and detail["type"] == "value_error"):
+        # Of the whole, or of parts together: a line each, with its key; or several of one part.
+        if detail["type"] in ("lines", "several") or (not key and detail["type"] == "value_error"):
             whole = detail["msg"].removeprefix("Value error, ").splitlines()
-            lines |= {f"{number} {index}": line for index, line in enumerate(whole)}
+            prefix = f"{key}: " if detail["type"] == "several" else ""
+            lines |= {f"{number} {index}": prefix + line for index, line in enumerate(whole)}
         else:
             lines.setdefault(key, _problem(key, detail, help_))
     return list(lines.values())

@@ -77,7 +77,7 @@ def _people(place: Place) -> None:
 
 def _try_to_enter(walker: Walker) -> str | None:
     from useralign.store import token
-    from useralign.study.recruiting import Arrival
+    from useralign.study.recruitment import Arrival
 
     entered = walker.flow.enter(walker.study, Arrival("link"), token())
     return None if entered is None else entered[0]

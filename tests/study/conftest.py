@@ -11,7 +11,7 @@ import pytest
 from useralign.store import Store, token
 from useralign.study import Design, ParticipantFlow, Study, parse_design, template
 from useralign.study.flow import View
-from useralign.study.recruiting import Arrival
+from useralign.study.recruitment import Arrival
 
 
 class Clock:

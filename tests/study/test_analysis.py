@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from random import Random
 from typing import Any
 
@@ -114,6 +117,28 @@ def test_arms_that_the_same_people_met() -> None:
     (test,) = paired_tests(data)
     assert (test.first, test.second, test.difference) == ("a later", "b later", 100.0)
     assert test.p == pytest.approx(2 / 2**8)
+
+
+def test_the_same_data_have_the_same_p_in_every_process() -> None:
+    script = """
+from random import Random
+from useralign.study.analysis import Judgement, paired_tests
+rng, chance = Random(1), {"a": 0.7, "b": 0.5}
+print(paired_tests([
+    Judgement(f"p-{k}", "food", "alone", f"q{n}", arm, arm, "later", rng.random() < chance[arm])
+    for k in range(12) for arm in "ab" for n in range(5)
+])[0].p)
+"""
+    values = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(values) == 1
 
 
 def test_a_mixed_model_finds_the_better_arm() -> None:

@@ -14,7 +14,7 @@ from useralign.store.schema import participants
 from useralign.store.studies import Assignment, CellCounts
 from useralign.study import Design, ParticipantFlow, Studies, Study, parse_design, template
 from useralign.study.assignment import choose_cell, choose_within
-from useralign.study.recruiting import Arrival
+from useralign.study.recruitment import Arrival
 from useralign.study.studies import StudyQuestion
 
 

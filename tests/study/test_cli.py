@@ -21,7 +21,7 @@ from useralign.cli.app import build
 from useralign.errors import FileFormatError, NotFoundError, OptionError
 from useralign.store import open_store
 from useralign.study import ParticipantFlow
-from useralign.study.recruiting import Arrival, arrive
+from useralign.study.recruitment import Arrival, arrive
 
 
 @pytest.fixture

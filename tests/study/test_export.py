@@ -26,7 +26,7 @@ from useralign.study.export import (
     neutral,
     read_rows,
 )
-from useralign.study.recruiting import Arrival
+from useralign.study.recruitment import Arrival
 
 WORKER = "=HYPERLINK(0)"
 

@@ -19,7 +19,7 @@ from useralign.store import Interactions, Store, digest, open_store, token
 from useralign.store.schema import matchups, metadata, participants, stages, steps
 from useralign.study import ParticipantFlow
 from useralign.study.flow import INSTRUCTED, View, plan_matchups, select_candidates
-from useralign.study.recruiting import Arrival
+from useralign.study.recruitment import Arrival
 
 
 def rows(store: Store) -> dict[str, list[str]]:

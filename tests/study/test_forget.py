@@ -11,8 +11,8 @@ from tests.study.conftest import Walker
 from useralign.errors import NotFoundError
 from useralign.store import Store, database, digest
 from useralign.store.schema import matchups, participants, sessions, stages, steps
-from useralign.study.forget import find_worker, forget, forget_workers, still_held
-from useralign.study.recruiting import Arrival
+from useralign.study.recruitment import Arrival
+from useralign.study.studies import still_held
 
 WORKER = "worker-5f0a1b2c3d4e"
 
@@ -48,9 +48,9 @@ def test_nothing_is_left(walker: Walker, store: Store) -> None:
     words = (WORKER, who, digest(who), gone.pseudonym[2:], gone.session_id)
     assert hits(store, WORKER) >= 2
     assert hits(store, digest(who)) >= 2
-    worker = find_worker(store, walker.study, WORKER)
+    worker = walker.flow.studies.find_worker("small", WORKER)
     assert worker.pseudonym == gone.pseudonym
-    forget(store, walker.study, gone.pseudonym)
+    walker.flow.studies.forget("small", gone.pseudonym)
     assert hits(store, *words) == 0
     assert hits(store, stays.id) >= 2
     with store.reading() as connection:
@@ -67,7 +67,7 @@ def test_nothing_is_left(walker: Walker, store: Store) -> None:
 def test_their_place_is_free_and_they_may_come_again(walker: Walker, store: Store) -> None:
     arrival = Arrival("prolific", WORKER, {"PROLIFIC_PID": WORKER})
     who = walker.enter(arrival)
-    forget(store, walker.study, walker.look(who).participant.pseudonym)
+    walker.flow.studies.forget("small", walker.look(who).participant.pseudonym)
     assert walker.enter(arrival) == who
     assert walker.look(who).stage == "query"
 
@@ -76,9 +76,9 @@ def test_nobody_of_that_name(walker: Walker, store: Store) -> None:
     walker.enter()
     for name in ("p-000000000000", "p-", "", "%", "p-%%%%%%%%%%%%"):
         with pytest.raises(NotFoundError):
-            forget(store, walker.study, name)
+            walker.flow.studies.forget("small", name)
     with pytest.raises(NotFoundError):
-        find_worker(store, walker.study, "nobody")
+        walker.flow.studies.find_worker("small", "nobody")
     with store.reading() as connection:
         assert connection.execute(select(func.count()).select_from(participants)).scalar_one() == 1
 
@@ -87,7 +87,7 @@ def test_worker_ids_go_and_answers_stay(walker: Walker, store: Store) -> None:
     arrival = Arrival("prolific", WORKER, {"PROLIFIC_PID": WORKER})
     who = walker.enter(arrival)
     done = walker.finish(who)
-    assert forget_workers(store, walker.study) == (1, [])
+    assert walker.flow.studies.forget_workers("small") == (1, [])
     assert hits(store, WORKER) == 0
     assert walker.look(who).participant.code == done.participant.code
     assert walker.enter(arrival) == who  # still one worker, one participant
@@ -101,7 +101,7 @@ def test_somebody_who_reads_all_the_while_is_not_waited_for_forever(
     name = walker.look(walker.enter()).participant.pseudonym
     with store.reading() as slow:  # an export, say
         assert slow.execute(select(func.count()).select_from(participants)).scalar_one() == 1
-        left = forget(store, walker.study, name)
+        left = walker.flow.studies.forget("small", name)
     expected = [f"{store.url.database}-wal"] if store.sqlite else ["participants"]
     assert left == expected
     said = still_held(left, walker.study.slug)

@@ -17,9 +17,8 @@ from useralign.store.schema import page_answers, sessions, steps
 from useralign.study import Design, ParticipantFlow, parse_design, read_design, results
 from useralign.study.design import paper_template
 from useralign.study.export import dataset_rows
-from useralign.study.flow import PageForm
 from useralign.study.pages import FieldEntry, PageEntry
-from useralign.study.recruiting import Arrival
+from useralign.study.recruitment import Arrival
 from useralign.study.wording import Words, built_in_languages, choose_language, list_keys
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "studies"
@@ -61,7 +60,7 @@ class Pages(Walker):
 
     def fill(self, who: str, **values: str) -> dict[str, str]:
         view = self.look(who)
-        form = PageForm({name: [value] for name, value in values.items()})
+        form = {name: [value] for name, value in values.items()}
         return self.flow.submit(self.study.slug, who, view.key, view.step, form)
 
     def answer(self, who: str, position: int = 0) -> None:
@@ -144,6 +143,40 @@ def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:
         "  questions[1]: its pool has 1 answer",
     ):  # fmt: skip
         assert f"\n{place}" in said, place
+
+
+def test_several_mistakes_of_one_part_are_all_said(folder: Path) -> None:
+    text = (
+        LIGHT
+        + QUESTION
+        + """
+[[pages]]
+kind = "task"
+[[pages]]
+kind = "questionnaire"
+fields = [
+  { id = "step", type = "choice", text = "?", options = ["a", "a"], min = 2, max = 1, correct = 3 },
+  { id = "step", type = "number", text = "?" },
+]
+[recruitment]
+link = false
+keys = { keys = [] }
+"""
+    )
+    with pytest.raises(FileFormatError) as caught:
+        parse_design(text, folder=folder)
+    said = str(caught.value)
+    assert "study file: 7 things are wrong:\n" in said
+    for place in (
+        "pages[1].fields[0]: step: an option is there twice in ['a', 'a']",
+        "pages[1].fields[0]: step: min = 2 is above max = 1",
+        "pages[1].fields[0]: step: is a name that pages use themselves",
+        "pages[1].fields[0]: step: '3' is none of its options",
+        "pages[1].fields[1]: step: is a name that pages use themselves",
+        "recruitment: nobody could take part",
+        "recruitment: keys are those of Prolific",
+    ):
+        assert f"\n  {place}" in said, place
 
 
 def test_a_mistake_in_one_part_hides_none_between_others(folder: Path) -> None:
@@ -256,12 +289,12 @@ def test_pages_come_in_their_order_and_are_kept(own: Any, store: Store) -> None:
         assert pages.fill(who, color="green") == {"color": "option"}
         assert pages.look(who) == view  # nothing was stored
         assert pages.fill(who, color="blue") == {}
-        form = PageForm({"color": ["blue"]})
+        form = {"color": ["blue"]}
         pages.flow.submit("light", who, "about", 0, form)  # sent twice
         with pytest.raises(ConflictError):
-            pages.flow.submit("light", who, "about", 0, PageForm({"color": ["red"]}))
+            pages.flow.submit("light", who, "about", 0, {"color": ["red"]})
         with pytest.raises(ConflictError):
-            pages.flow.submit("light", who, "debriefing", 0, PageForm({}))
+            pages.flow.submit("light", who, "debriefing", 0, {})
     assert list(dict.fromkeys(stages)) == [
         "instructions", "about", "query", "comparisons", "evaluation", "debriefing",
     ]  # fmt: skip
@@ -280,16 +313,16 @@ def test_a_quiz_may_be_tried_again_and_then_ends_it(own: Any) -> None:
     pages.fill(one, color="blue")
     assert pages.look(one).wrong == ("color",)
     assert pages.look(one).step == 1
-    pages.flow.submit("light", one, "quiz", 0, PageForm({"color": ["blue"]}))  # again: no attempt
+    pages.flow.submit("light", one, "quiz", 0, {"color": ["blue"]})  # again: no attempt
     assert pages.look(one).step == 1
     pages.fill(one, color="red")
     assert pages.look(one).stage == "query"
     pages.fill(other, color="blue")
     pages.fill(other, color="blue")
     assert pages.outcome(other) == "screened-out"
-    pages.flow.submit("light", other, "quiz", 1, PageForm({"color": ["blue"]}))
+    pages.flow.submit("light", other, "quiz", 1, {"color": ["blue"]})
     with pytest.raises(ConflictError):
-        pages.flow.submit("light", other, "query", 0, PageForm({}))
+        pages.flow.submit("light", other, "query", 0, {})
     state = results.status(pages.flow._store, pages.study, 0.0)
     assert state.total("dropped") >= 1  # their place is free again
 

@@ -56,6 +56,20 @@ def check_a_crowd(store_url: str, people: int, drop_out: float) -> None:
         assert len(codes) == report.finished
 
 
+def test_a_check_of_attention_in_words_of_ones_own(sqlite_copy: str) -> None:
+    store = open_store(sqlite_copy)
+    words = {"check_choose": "Take **me**.", "check_other": "Not me."}
+    design = small_design(
+        participants=2, words=words, methods=["iidbest"], conditions=["with-persona"]
+    )
+    Studies(store).add(design)
+    with serving(sqlite_copy) as url:
+        behaviour = Behaviour(drop_out=0.0, inattentive=0.0)
+        report = run(Crowd(url, design, behaviour, participants=2, concurrency=2), store)
+    store.close()
+    assert (report.finished, report.troubles) == (2, {})
+
+
 def test_a_crowd_ends_when_no_more_like_them_are_wanted(sqlite_copy: str) -> None:
     store = open_store(sqlite_copy)
     field: dict[str, Any] = {"id": "color", "type": "choice", "text": "?"}
@@ -90,8 +104,8 @@ def test_sure_people_follow_the_ranking() -> None:
     taste = tastes.draw(question.text, persona.name, Random(0))
     texts = {c.id: c.text for c in (*question.candidates, question.baseline)}
     best, worst = texts[persona.ranking[0]], texts[persona.ranking[-1]]
-    assert taste.choose([best, worst], Behaviour(), Random(0)) == 0
-    assert taste.choose([worst, best], Behaviour(), Random(0)) == 1
+    assert taste.choose([best, worst], Random(0)) == 0
+    assert taste.choose([worst, best], Random(0)) == 1
 
 
 def test_people_without_a_persona_differ() -> None:
@@ -110,7 +124,7 @@ def test_what_nobody_knows() -> None:
     with pytest.raises(InputError, match="persona"):
         tastes.draw(domains.load("food64d").questions[0].text, "Nobody", Random(0))
     with pytest.raises(InputError, match="options"):
-        Taste({}, 0.0).choose(["a", "b"], Behaviour(), Random(0))
+        Taste({}, 0.0).choose(["a", "b"], Random(0))
     with pytest.raises(InputError, match="lost"):
         Behaviour(lost=1.0)
 

@@ -15,7 +15,7 @@ from useralign.errors import OptionError
 from useralign.store import Store
 from useralign.study import ParticipantFlow
 from useralign.study.flow import View
-from useralign.study.recruiting import Arrival
+from useralign.study.recruitment import Arrival
 from useralign.study.submissions import list_submissions, platform_files
 
 

@@ -18,7 +18,7 @@ from tests.web.routes import table
 from useralign.store import Store
 from useralign.study import ParticipantFlow
 from useralign.study.export import COLUMNS, FORMATS, dataset_rows, read_rows
-from useralign.study.recruiting import Arrival
+from useralign.study.recruitment import Arrival
 from useralign.web import Settings, rehearsal
 from useralign.web.app import create_app
 

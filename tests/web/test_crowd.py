@@ -306,3 +306,18 @@ def test_keys_that_cannot_be_fetched(light: Store, platform: Platform) -> None:
     person.get(f"/study/small{PROLIFIC}&prolific_token={platform.sign(IDS)}")
     assert person.reply.status_code == 503
     assert "try again" in person.reply.text
+    person.get(f"/study/small{PROLIFIC.replace('5f0a', '')}")
+    assert "The address lacks PROLIFIC_PID" in person.reply.text
+
+
+def test_workers_are_refused_in_their_own_language(light: Store) -> None:
+    Studies(light).add(crowd_design(languages=["en", "de"]))
+    person = Person(create_app(light))
+    person.client.headers["accept-language"] = "de"
+    for query, words in (
+        (PROLIFIC.replace("5f0a", ""), "In der Adresse fehlt PROLIFIC_PID"),
+        (MTURK.replace("workersandbox.mturk.com", "evil.example"), "muss https://workersandbox."),
+        ("?invitation=guest", "Diese Einladung gilt nicht"),
+    ):
+        person.get(f"/study/small{query}")
+        assert (person.reply.status_code, words in person.reply.text) == (422, True), query

@@ -18,7 +18,7 @@ from useralign.store.studies import reading
 from useralign.study import Studies
 from useralign.study.browser import Page, read_page
 from useralign.study.export import dataset_rows
-from useralign.study.recruiting import invitation
+from useralign.study.recruitment import invitation
 from useralign.web import Settings
 from useralign.web.app import create_app
 

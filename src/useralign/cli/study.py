@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import secrets
 import tempfile
 import time
+from collections import Counter
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from useralign.cli.options import AsJson, emit, print_json
+from useralign.cli import keys
+from useralign.cli.options import AsJson, emit
+from useralign.errors import OptionError, StoreError
+from useralign.files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from useralign.store import Store
-    from useralign.study import Design, Study
+    from useralign.study import Design, Studies, Study
     from useralign.study.results import Status
     from useralign.study.simulate import CrowdReport
 
@@ -63,7 +70,7 @@ def simulate(
     behaviour = Behaviour(noise=noise, drop_out=drop_out, lost=lost, double=double, think=think)
     design = simulated_design(file, participants, source, window if url is None else None)
     with _server(design, database, url, workers, as_json) as (address, store, study):
-        with _progress_bar("Finished", as_json, participants) as seen:
+        with _progress_bar("Finished", as_json, participants) as progress:
             crowd = Crowd(
                 address,
                 design,
@@ -72,7 +79,7 @@ def simulate(
                 concurrency=concurrency,
                 source=source,
                 seed=seed,
-                progress=seen,
+                progress=progress,
             )
             report = run(crowd, store)
         _print_report(report, store, study, as_json)
@@ -95,9 +102,6 @@ def init(
 
     Without a terminal and without options it is the paper's study.
     """
-    from useralign.cli import keys
-    from useralign.errors import OptionError
-    from useralign.files import write_atomically
     from useralign.study.design import own_template, paper_template, template
 
     if file.exists():
@@ -109,23 +113,20 @@ def init(
             return value
         return typer.prompt(words, default=usual) if asks else usual
 
-    chosen = ask(kind, "What do people compare: paper, texts or pictures", "paper")
-    if chosen == "paper":
+    material = ask(kind, "What do people compare: paper, texts or pictures", "paper")
+    if material == "paper":
         wanted = ask(participants, "How many participants", 960)
         text = paper_template(wanted) if asks or kind else template()
-    elif chosen in ("texts", "pictures"):
+    elif material in ("texts", "pictures"):
         query = ask(question, "Which question are the answers to", "What should I do today?")
-        usual = "answers.jsonl" if chosen == "texts" else "pictures"
+        usual = "answers.jsonl" if material == "texts" else "pictures"
         where = ask(answers, "Where are they (a file, a folder, or a model that makes them)", usual)
-        text = own_template(chosen, query, where, ask(participants, "How many participants", 60))
+        text = own_template(material, query, where, ask(participants, "How many participants", 60))
     else:
-        raise OptionError(f"kind must be paper, texts or pictures, got {chosen!r}")
+        raise OptionError(f"kind must be paper, texts or pictures, got {material!r}")
     write_atomically(file, text)
-    emit(
-        as_json,
-        {"file": str(file)},
-        f"{file} written. Edit it, then: useralign study check {file}",
-    )
+    hint = f"{file} written. Edit it, then: useralign study check {file}"
+    emit(as_json, {"file": str(file)}, hint)
 
 
 @app.command()
@@ -135,24 +136,19 @@ def check(file: StudyFile, as_json: AsJson = False) -> None:
 
     design = read_design(file)
     questions = sum(map(len, design.load_questions().values()))
+    cells = list(zip(design.cells, design.quota, strict=True))
     value = {
         "slug": design.slug,
-        "cells": [
-            {**cell._asdict(), "places": places}
-            for cell, places in zip(design.cells, design.quota, strict=True)
-        ],
+        "cells": [{**cell._asdict(), "places": places} for cell, places in cells],
         "questions": questions,
         "pages": [page.id for page in design.pages],
         "languages": design.languages,
     }
     lines = [
-        f"{file} is right: {design.slug}, {design.wanted} participants, questions: {questions}."
+        f"{file} is right: {design.slug}, {design.wanted} participants, questions: {questions}.",
+        *(f"  {', '.join(cell)}: {places} places" for cell, places in cells),
+        f"Rehearse it: useralign study simulate {file} --participants 20",
     ]
-    lines += [
-        f"  {cell.domain}, {cell.method}, {cell.condition}: {places} places"
-        for cell, places in zip(design.cells, design.quota, strict=True)
-    ]
-    lines.append(f"Rehearse it: useralign study simulate {file} --participants 20")
     emit(as_json, value, "\n".join(lines))
 
 
@@ -165,7 +161,7 @@ def prepare(
     """Let models make the answers that a study waits for, beforehand; first say what it costs."""
     from rich.console import Console
 
-    from useralign.cli import get_pool, keys
+    from useralign.cli import get_pool
     from useralign.pooling import PoolRequest
     from useralign.study import read_design
     from useralign.study.material import estimate_cost
@@ -174,25 +170,26 @@ def prepare(
     design, folder = read_design(file, prepared=False), file.absolute().parent
     entries = [entry for domain in design.domains for entry in domain.own if entry.model]
     waiting = [entry for entry in entries if not entry.file(folder).exists()]
-    rows = [{"question": e.id, "model": e.model, "cost": estimate_cost(e)} for e in waiting]
+    estimate = []
     for entry in waiting:
         count, cost = estimate_cost(entry)
         price = "at a price that is not known" if cost is None else f"about {cost:.3f} USD"
         typer.echo(f"{entry.id}: {count} answers by {entry.model}, {price}", err=as_json)
+        estimate.append({"question": entry.id, "model": entry.model, "cost": (count, cost)})
     if waiting and not yes and keys.has_terminal() and not as_json:
         yes = typer.confirm("Make them?")
-    made = []
+    files = []
     for entry in waiting if yes else ():
         text = in_language(entry.text, "")
         request = PoolRequest(
             text, model=entry.model, size=entry.size, images=entry.images, fresh=True
         )
         pool = get_pool.generate(request, Console(stderr=True))
-        made.append(str(pool.save(entry.file(folder))))
-    left = len(waiting) - len(made)
-    words = f"{len(made)} made, {left} still to make." if waiting else "Nothing waits for a model."
+        files.append(str(pool.save(entry.file(folder))))
+    left = len(waiting) - len(files)
+    done = f"{len(files)} made, {left} still to make." if waiting else "Nothing waits for a model."
     hint = " Give --yes to make them." if left else ""
-    emit(as_json, {"made": made, "estimate": rows}, words + hint)
+    emit(as_json, {"made": files, "estimate": estimate}, done + hint)
 
 
 @app.command()
@@ -202,9 +199,6 @@ def words(
     as_json: AsJson = False,
 ) -> None:
     """Print all texts of the pages with their keys, as a study file has them under [words]."""
-    import json
-
-    from useralign.errors import OptionError
     from useralign.study.wording import Words, built_in_languages, list_keys
 
     if wording not in ("plain", "paper") or language not in built_in_languages():
@@ -221,12 +215,11 @@ def words(
 @app.command()
 def add(file: StudyFile, database: Database = None, as_json: AsJson = False) -> None:
     """Put a study into the database and open it; a study under way is not changed."""
-    from useralign.store import open_store
-    from useralign.study import Studies, read_design
+    from useralign.study import read_design
 
     design = read_design(file)
-    with closing(open_store(database)) as store, _progress_bar("Pools", as_json) as seen:
-        study = Studies(store).add(design, seen)
+    with _database(database) as (_, studies), _progress_bar("Pools", as_json) as progress:
+        study = studies.add(design, progress)
     value = {"slug": study.slug, "cells": len(design.cells), "places": design.places}
     text = (
         f"{study.slug}: {design.wanted} participants over {len(design.cells)} cells. They come to "
@@ -238,14 +231,11 @@ def add(file: StudyFile, database: Database = None, as_json: AsJson = False) -> 
 @app.command()
 def status(slug: Slug, database: Database = None, as_json: AsJson = False) -> None:
     """Show how a study is going: places, drop-outs, times, attention."""
-    from useralign.study import results as computed
+    from useralign.study import results
 
     with _opened(database, slug) as (store, study):
-        state = computed.status(store, study, time.time())
-    if as_json:
-        print_json(state.to_dict())
-    else:
-        typer.echo(_status_text(state))
+        state = results.status(store, study, time.time())
+    emit(as_json, state.to_dict(), _status_text(state))
 
 
 @app.command()
@@ -259,15 +249,12 @@ def results(
     as_json: AsJson = False,
 ) -> None:
     """Show the win-rates in the form of the paper's table, then with intervals and tests."""
-    from dataclasses import asdict
-
-    from useralign.study import analysis
-    from useralign.study import results as computed
+    from useralign.study import analysis, results
     from useralign.study.export import dataset_rows
 
     with _opened(database, slug) as (store, study):
-        outcomes = computed.outcomes(store, study)
-        state = computed.status(store, study, time.time())
+        outcomes = results.outcomes(store, study)
+        state = results.status(store, study, time.time())
         left_out = analysis.excluded(dataset_rows(store, study, "participants"), without or ())
         data = analysis.judgements(dataset_rows(store, study, "answers"), left_out)
     rates, tests = analysis.win_rates(data), analysis.paired_tests(data)
@@ -280,10 +267,10 @@ def results(
         "rates": [asdict(rate) for rate in rates],
         "tests": [asdict(test) for test in tests],
     }
-    lines = [computed.table(study.design, outcomes).to_markdown()]
+    lines = [results.table(study.design, outcomes).to_markdown()]
     if passed + failed:
         lines.append(f"Attention: {passed} passed, {failed} failed; nobody is left out for it.\n")
-    lines += [table.to_markdown() for table in computed.statistics(rates, tests, len(left_out))]
+    lines += [table.to_markdown() for table in results.statistics(rates, tests, len(left_out))]
     emit(as_json, value, "\n".join(lines))
 
 
@@ -304,12 +291,11 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write answers, participants, pages and candidates, with the design and a codebook."""
-    from useralign.study.export import SHARED
-    from useralign.study.export import export as write
+    from useralign.study import export
 
-    datasets = (*SHARED, "payments") if payments else SHARED
+    datasets = (*export.SHARED, "payments") if payments else export.SHARED
     with _opened(database, slug) as (store, study):
-        files = [str(path) for path in write(store, study, out, form, datasets=datasets)]
+        files = list(map(str, export.export(store, study, out, form, datasets=datasets)))
     emit(as_json, files, "\n".join(files))
 
 
@@ -325,9 +311,6 @@ def submissions(
     as_json: AsJson = False,
 ) -> None:
     """Write whom to approve, to reject and to ask, as the files that the platform takes."""
-    from collections import Counter
-
-    from useralign.files import write_atomically
     from useralign.study.submissions import list_submissions, platform_files
 
     with _opened(database, slug) as (store, study):
@@ -355,8 +338,7 @@ def forget(
     as_json: AsJson = False,
 ) -> None:
     """Delete a participant and all their answers, in the tables and in the files."""
-    from useralign.errors import OptionError, StoreError
-    from useralign.study import forget as forgetting
+    from useralign.study.studies import still_held
 
     if [name is not None, worker is not None, worker_ids, files].count(True) != 1:
         raise OptionError(
@@ -364,18 +346,19 @@ def forget(
             "--files after an earlier one could not finish"
         )
     value: dict[str, Any]
-    with _opened(database, slug) as (store, study):
+    with _database(database) as (store, studies):
+        studies.get(slug)
         if files:
             value, text, left = {"files": True}, "The files are rewritten.", store.wipe()
         elif worker_ids:
-            count, left = forgetting.forget_workers(store, study)
+            count, left = studies.forget_workers(slug)
             value, text = {"worker_ids": count}, f"The worker ids of {count} were deleted."
         else:
-            pseudonym = name or forgetting.find_worker(store, study, worker or "").pseudonym
-            left = forgetting.forget(store, study, pseudonym)
+            pseudonym = name or studies.find_worker(slug, worker or "").pseudonym
+            left = studies.forget(slug, pseudonym)
             value, text = {"forgotten": pseudonym}, f"{pseudonym} was deleted."
     if left:
-        raise StoreError(forgetting.still_held(left, slug))
+        raise StoreError(still_held(left, slug))
     emit(as_json, value, text)
 
 
@@ -388,10 +371,7 @@ def invite(
     as_json: AsJson = False,
 ) -> None:
     """Print links that are good for one participant each."""
-    import secrets
-
-    from useralign.errors import OptionError
-    from useralign.study.recruiting import invitation
+    from useralign.study.recruitment import invitation
 
     base = f"{url.rstrip('/')}/study/{slug}?invitation="
     with _opened(database, slug) as (_, study):
@@ -425,34 +405,33 @@ def open_again(slug: Slug, database: Database = None, as_json: AsJson = False) -
 
 
 def _set_state(slug: str, database: str | None, as_json: bool, state: str) -> None:
-    from useralign.study import Studies
-
-    with _opened(database, slug) as (store, _):
-        Studies(store).set_open(slug, state == "open", paused=state == "paused")
+    with _database(database) as (_, studies):
+        studies.set_open(slug, state == "open", paused=state == "paused")
     emit(as_json, {"open": state == "open", "state": state}, f"{slug} is {state}.")
 
 
 @app.command()
 def pilot(slug: Slug, database: Database = None, as_json: AsJson = False) -> None:
     """Open a pilot beside a study: the same study, whose data are marked and never mixed in."""
+    with _database(database) as (_, studies):
+        twin = studies.rehearse(slug, "pilot").slug
+    text = f"Its participants come to /study/{twin}; all commands take {twin}, too."
+    emit(as_json, {"slug": twin}, text)
+
+
+@contextmanager
+def _database(database: str | None) -> Iterator[tuple[Store, Studies]]:
+    from useralign.store import open_store
     from useralign.study import Studies
 
-    with _opened(database, slug) as (store, _):
-        twin = Studies(store).rehearse(slug, "pilot")
-    text = f"Its participants come to /study/{twin.slug}; all commands take {twin.slug}, too."
-    emit(as_json, {"slug": twin.slug}, text)
+    with closing(open_store(database)) as store:
+        yield store, Studies(store)
 
 
 @contextmanager
 def _opened(database: str | None, slug: str) -> Iterator[tuple[Store, Study]]:
-    from useralign.store import open_store
-    from useralign.study import Studies
-
-    store = open_store(database)
-    try:
-        yield store, Studies(store).get(slug)
-    finally:
-        store.close()
+    with _database(database) as (store, studies):
+        yield store, studies.get(slug)
 
 
 def _status_text(state: Status) -> str:
@@ -464,11 +443,10 @@ def _status_text(state: Status) -> str:
     ]
     columns = ("domain", "method", "condition", "finished", "active", "dropped out")
     table = Table("status", f"{state.title} ({state.state})", columns, rows)
-    lines = [table.to_markdown()]
-    lines.append(
-        f"{state.total('finished')} of {state.total('wanted')} finished, {state.total('active')} "
-        f"active, {state.total('dropped')} dropped out."
-    )
+    total = state.total
+    finished = f"{total('finished')} of {total('wanted')} finished"
+    people = f"{finished}, {total('active')} active, {total('dropped')} dropped out."
+    lines = [table.to_markdown(), people]
     if state.ends:
         lines.append(", ".join(f"{count} {outcome}" for outcome, count in state.ends.items()) + ".")
     if state.seconds:
@@ -483,7 +461,6 @@ def simulated_design(
     file: Path | None, participants: int, source: str, window: float | None
 ) -> Design:
     """Return the design to simulate: with so many participants, marked, without its platforms."""
-    from useralign.errors import OptionError
     from useralign.study import parse_design, read_design, template
 
     if source not in ("link", "prolific", "mturk"):
@@ -495,15 +472,14 @@ def simulated_design(
     quotas = [
         {**q.model_dump(), "participants": ceil(share * q.participants)} for q in design.quotas
     ]
-    changed: dict[str, Any] = {
-        "slug": f"simulated-{int(time.time())}",
-        "data": "simulated",
-        "participants": max(1, round(share * design.participants)),
-        "quotas": quotas,
-        "active_minutes": window / 60,
-        "recruitment": {} if source == "link" else {"prolific": _PROLIFIC, "mturk": "sandbox"},
-    }
-    return design.changed(**changed)
+    return design.changed(
+        slug=f"simulated-{int(time.time())}",
+        data="simulated",
+        participants=max(1, round(share * design.participants)),
+        quotas=quotas,
+        active_minutes=window / 60,
+        recruitment={} if source == "link" else {"prolific": _PROLIFIC, "mturk": "sandbox"},
+    )
 
 
 @contextmanager
@@ -519,18 +495,15 @@ def _server(
         asyncio.run(check_reachable(url))
         yield url, None, None
         return
-    from useralign.store import open_store
-    from useralign.study import Studies
     from useralign.web.rehearsal import serving
 
     with ExitStack() as stack:
         if database is None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="useralign-"))
             database = f"sqlite:///{folder}/simulated.db"
-        store = open_store(database)
-        stack.callback(store.close)
-        with _progress_bar("Pools", quiet) as seen:
-            study = Studies(store).add(design, seen)
+        store, studies = stack.enter_context(_database(database))
+        with _progress_bar("Pools", quiet) as progress:
+            study = studies.add(design, progress)
         yield stack.enter_context(serving(database, workers)), store, study
 
 
@@ -549,8 +522,6 @@ def _progress_bar(
 def _print_report(
     report: CrowdReport, store: Store | None, study: Study | None, as_json: bool
 ) -> None:
-    from dataclasses import asdict
-
     from useralign.study import results
 
     value: dict[str, Any] = {"simulation": asdict(report)}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -181,16 +182,14 @@ def _pairs(
     by_person: bool,
 ) -> list[tuple[str, float]]:
     """Return for each pair whose it is, and the difference; per person over all their questions."""
-    if not by_person:
-        return [(k[0], float(won) - float(second[k])) for k, won in first.items() if k in second]
-    means = [
-        {
-            who: float(np.mean([won for (name, _), won in side.items() if name == who]))
-            for who in {name for name, _ in side}
-        }
-        for side in (first, second)
-    ]
-    return [(who, mean - means[1][who]) for who, mean in means[0].items() if who in means[1]]
+    sides: list[dict[tuple[str, ...], float]] = []
+    for side in (first, second):
+        groups: dict[tuple[str, ...], list[bool]] = {}
+        for key, won in side.items():
+            groups.setdefault(key[:1] if by_person else key, []).append(won)
+        sides.append({key: fmean(group) for key, group in groups.items()})
+    ours, theirs = sides
+    return [(key[0], mean - theirs[key]) for key, mean in ours.items() if key in theirs]
 
 
 def _paired_test(

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from string import Template as StringTemplate
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     BeforeValidator,
+    ConfigDict,
     Field,
     PrivateAttr,
     SerializerFunctionWrapHandler,
@@ -33,9 +33,23 @@ from useralign.methods import method_for
 from useralign.store.interactions import FEW
 from useralign.study.flags import FlagRules
 from useralign.study.material import Material, QuestionEntry, shipped
-from useralign.study.pages import TASK, Entry, PageEntry, Text, in_language, named_pages
+from useralign.study.pages import (
+    TASK,
+    Context,
+    Entry,
+    PageEntry,
+    Text,
+    duplicates,
+    in_language,
+    named_pages,
+)
 from useralign.study.recruitment import Recruitment
 from useralign.study.wording import Words, check_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from useralign.store.studies import Assignment
 
 _DATA = Path(__file__).parent / "data"
 WITH_PERSONA = "with-persona"
@@ -81,38 +95,26 @@ class Arm(Entry):
             data = {**data, "name": data["method"]}
         return data
 
-    @model_validator(mode="after")
-    def _is_known(self, info: ValidationInfo) -> Arm:
-        if info.context is None:  # from the database, where it was checked before
-            return self
-        method = "frugal" if self.method == FEW else self.method
+    def problems(self, context: Context, /) -> Iterator[str]:
+        """Yield what is wrong with the method and its options."""
+        if context is None:
+            return
         try:
-            built = method_for(method, **self.options)
+            method = method_for("frugal" if self.method == FEW else self.method, **self.options)
         except UseralignError as error:
-            raise ValueError(str(error)) from None
-        if not built.asks:
-            raise ValueError(
-                f"{self.method!r} asks nothing, so there is nothing to compare; "
-                "Random is evaluated in every study, leave it out"
-            )
-        return self
+            yield str(error)
+        else:
+            if not method.asks:
+                yield (
+                    f"{self.method!r} asks nothing, so there is nothing to compare; "
+                    "Random is evaluated in every study, leave it out"
+                )
 
     @model_serializer(mode="wrap")
     def _brief(self, handler: SerializerFunctionWrapHandler) -> Any:
         """Write an arm that is a method and nothing else as its name, as a file has it."""
         plain = self == Arm.model_construct(name=self.method, method=self.method)
         return self.method if plain else handler(self)
-
-    def settings(self, budget: int, seed: int) -> dict[str, Any]:
-        """Return the arguments of a session."""
-        settings: dict[str, Any] = {
-            "method": self.method,
-            "epsilon": self.epsilon,
-            "budget": budget,
-            "seed": seed,
-        }
-        settings |= {} if self.per_screen is None else {"per_screen": self.per_screen}
-        return settings | ({"options": self.options} if self.options else {})
 
 
 class DomainEntry(Entry):
@@ -128,18 +130,16 @@ class DomainEntry(Entry):
     # evaluation.
     checkpoints: Checkpoints
 
-    @model_validator(mode="after")
-    def _in_order(self, info: ValidationInfo) -> DomainEntry:
-        _check_checkpoints(self.checkpoints, self.budget)
-        names = [question.id for question in self.own]
-        if twins := {name for name in names if names.count(name) > 1}:
-            raise ValueError(f"the question {min(twins)!r} is there twice")
-        if info.context is not None and not self.own:
+    def problems(self, context: Context, /) -> Iterator[str]:
+        """Yield what is wrong with checkpoints and questions."""
+        yield from _checkpoint_problems(self.checkpoints, self.budget)
+        for name in duplicates(question.id for question in self.own):
+            yield f"the question {name!r} is there twice"
+        if context is not None and not self.own:
             try:
                 self.load_questions(None)
             except OptionError as error:
-                raise ValueError(str(error)) from None
-        return self
+                yield str(error)
 
     def load_questions(self, folder: Path | None) -> list[Material]:
         """Return the questions; `folder` is where the files of your own are."""
@@ -151,9 +151,9 @@ class DomainEntry(Entry):
         return [shipped(domain.question(name)) for name in self.questions]
 
 
-def _check_checkpoints(checkpoints: list[int], budget: int) -> None:
+def _checkpoint_problems(checkpoints: list[int], budget: int) -> Iterator[str]:
     if sorted(set(checkpoints)) != checkpoints or max(checkpoints, default=0) > budget:
-        raise ValueError(
+        yield (
             f"checkpoints must be at most two steps, the earlier first, within the budget of "
             f"{budget}; got {checkpoints}"
         )
@@ -170,40 +170,30 @@ class Quota(Entry):
 
     def covers(self, cell: StudyCell) -> bool:
         """Whether a cell is one of these."""
-        mine = (self.domain, self.method, self.condition)
-        return all(name in (None, value) for name, value in zip(mine, cell, strict=True))
-
-
-def _alone() -> list[Condition]:
-    return ["without-persona"]
-
-
-def _no_twins(entries: list[Any]) -> list[Any]:
-    names = [getattr(entry, "name", getattr(entry, "id", entry)) for entry in entries]
-    if twins := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"{twins[0]!r} is there twice")
-    return entries
+        names = (self.domain, self.method, self.condition)
+        return all(name in (None, value) for name, value in zip(names, cell, strict=True))
 
 
 class Design(Entry):
     """A study as data."""
+
+    # Checks between parts run also for those that are left at their defaults.
+    model_config = ConfigDict(validate_default=True)
 
     slug: Slug  # its name in addresses and commands
     title: Text  # what participants see; like every text, one or one per language
     participants: Annotated[int, Field(ge=1, le=1_000_000)]  # how many are wanted, over all cells
     # In a file also `arms`; a plain name is a method without options.
     methods: Annotated[list[Arm], Field(min_length=1)]
-    conditions: Annotated[list[Condition], Field(min_length=1)] = Field(default_factory=_alone)
+    conditions: list[Condition] = Field(["without-persona"], min_length=1)
     # In a file questions of your own also stand at the top, with `budget` and `checkpoints`.
     domains: Annotated[list[DomainEntry], Field(min_length=1)]
     # Whether a participant meets one arm, or all of them one after the other.
     assignment: Literal["between", "within"] = "between"
     # How many questions a participant gets with each arm they meet.
-    questions_each: Literal["all"] | Annotated[int, Field(ge=1, le=50)] = Field(
-        default=1, validate_default=True
-    )
+    questions_each: Literal["all"] | Annotated[int, Field(ge=1, le=50)] = 1
     # For cells that want another number of participants than the others.
-    quotas: list[Quota] = Field(default_factory=list, validate_default=True)
+    quotas: list[Quota] = Field([])
     seed: int | None = None  # makes assignments, sides and orders reproducible
     # What comes before and after the task; the task alone when not given.
     pages: Annotated[list[PageEntry], BeforeValidator(named_pages)] = Field(default_factory=list)
@@ -211,9 +201,7 @@ class Design(Entry):
     # Texts in place of built-in ones, by their key.
     words: dict[str, Text] = Field(default_factory=dict)
     # The first is the one for browsers of other languages.
-    languages: Annotated[list[str], Field(min_length=1)] = Field(
-        default_factory=lambda: ["en"], validate_default=True
-    )
+    languages: list[str] = Field(["en"], min_length=1)
     # Whether the evaluation has a comparison whose right answer is stated.
     attention_checks: bool = False
     # How long a participant who does nothing keeps their place.
@@ -249,7 +237,10 @@ class Design(Entry):
     @field_validator("methods", "conditions", "domains", "pages", "languages")
     @classmethod
     def _each_once(cls, entries: list[Any]) -> list[Any]:
-        return _no_twins(entries)
+        names = [getattr(entry, "name", getattr(entry, "id", entry)) for entry in entries]
+        for name in duplicates(names):
+            raise ValueError(f"{name!r} is there twice")
+        return entries
 
     @field_validator("contact", "consent", "title")
     @classmethod
@@ -269,10 +260,9 @@ class Design(Entry):
                 raise PydanticCustomError("lines", "{lines}", {"lines": "\n".join(problems)})
         return value
 
-    @model_validator(mode="after")
-    def _knows_its_folder(self, info: ValidationInfo) -> Design:
-        self._folder = (info.context or {}).get("folder")
-        return self
+    def model_post_init(self, context: Any) -> None:
+        """Remember where the files are."""
+        self._folder = (context or {}).get("folder")
 
     def __eq__(self, other: object) -> bool:
         """Whether two designs say the same, wherever their files are."""
@@ -285,11 +275,6 @@ class Design(Entry):
     def crossed(self) -> bool:
         """Whether a participant gets all questions, with every arm they meet."""
         return self.questions_each == "all"
-
-    @property
-    def _questions_needed(self) -> int:
-        each = 1 if isinstance(self.questions_each, str) else self.questions_each
-        return each * (len(self.methods) if self.assignment == "within" else 1)
 
     @property
     def cells(self) -> list[StudyCell]:
@@ -387,6 +372,17 @@ class Design(Entry):
         own_steps = self.arm(arm).checkpoints
         return self.domain(domain).checkpoints if own_steps is None else own_steps
 
+    def settings(self, assignment: Assignment, seed: int) -> dict[str, Any]:
+        """Return the arguments of a session of somebody with this assignment."""
+        arm = self.arm(assignment.method)
+        optional = {"per_screen": arm.per_screen, "options": arm.options}
+        return {
+            "method": arm.method,
+            "epsilon": arm.epsilon,
+            "budget": self.budget(assignment.domain, arm.name),
+            "seed": seed,
+        } | {name: value for name, value in optional.items() if value}
+
     def domain(self, name: str) -> DomainEntry:
         """Return the entry of a domain."""
         for entry in self.domains:
@@ -418,11 +414,7 @@ class Design(Entry):
         return new
 
 
-# What is wrong between parts that are right by themselves. `context` is that of a file; None where
-# a design comes from the database, and its material and words were checked before.
-Context = Mapping[str, Any] | None
-
-
+# What is wrong between parts that are right by themselves.
 def _material_problems(draft: Design, context: Context) -> Iterator[str]:
     if context is None or not context["prepared"]:
         return
@@ -444,7 +436,8 @@ def _material_problems(draft: Design, context: Context) -> Iterator[str]:
 def _question_problems(draft: Design, context: Context) -> Iterator[str]:
     if context is None or draft.crossed:
         return
-    needed = draft._questions_needed
+    needed = int(draft.questions_each)
+    needed *= len(draft.methods) if draft.assignment == "within" else 1
     for entry in draft.domains:
         count = len(entry.load_questions(context["folder"]))
         if count < needed:
@@ -458,10 +451,8 @@ def _cell_problems(draft: Design, _: Context) -> Iterator[str]:
     for number, arm in enumerate(draft.methods):
         for entry in draft.domains:
             steps = draft.checkpoints(entry.name, arm.name)
-            try:
-                _check_checkpoints(steps, draft.budget(entry.name, arm.name))
-            except ValueError as error:
-                yield f"methods[{number}]: {error}"
+            for problem in _checkpoint_problems(steps, draft.budget(entry.name, arm.name)):
+                yield f"methods[{number}]: {problem}"
             if len(steps) != len(entry.checkpoints):
                 few = f"has {len(steps)} checkpoints, {entry.name} has another number"
                 yield f"methods[{number}]: {few}"

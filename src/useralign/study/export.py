@@ -16,9 +16,11 @@ import re
 import tomllib
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from useralign import __version__
 from useralign.errors import FileFormatError, OptionError
@@ -30,9 +32,10 @@ from useralign.study.design import COMPARISONS, DONE, EVALUATION, QUERY, split_s
 from useralign.study.flags import LEFT, measure_people
 from useralign.study.flow import CLIENT, MILLISECONDS, SIDES
 from useralign.study.pages import in_language
+from useralign.study.recruitment import platform_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from useralign.pool import Pool
     from useralign.store import Store
@@ -41,7 +44,6 @@ if TYPE_CHECKING:
         Author,
         ComparisonAnswer,
         Matchup,
-        PageAnswer,
         Participant,
         StudyRecords,
     )
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 
     Record = dict[str, Any]
 
+T = TypeVar("T")
 FORMATS = {
     "csv": "text/csv",
     "jsonl": "application/jsonl",
@@ -102,31 +105,27 @@ def export(
     dataset in the format of its suffix, with the others beside it. `form` is one of `FORMATS`: that
     of the suffix, or CSV, when not given.
     """
-    paths, form = _destination(study, out, form, datasets)
-    for name in datasets:
-        with paths[name].open("wb") as file:
-            for piece in stream(store, study, name, form):
-                file.write(piece)
-    texts = {"design": design_text(study), "codebook": codebook(study, datasets)}
-    written = [write_atomically(paths[name], text) for name, text in texts.items()]
-    return [*(paths[name] for name in datasets), *written]
-
-
-def _destination(
-    study: Study, out: Path, form: str | None, datasets: tuple[str, ...]
-) -> tuple[dict[str, Path], str]:
-    """Return where each file of an export goes, and the format."""
     named = bool(out.suffix) and not out.is_dir()
     suffix = out.suffix.removeprefix(".") if named else "csv"
-    check_form(form or suffix)
+    if (form or suffix) not in FORMATS:
+        raise OptionError(
+            f"unknown format {form or suffix!r}; expected one of {', '.join(FORMATS)}"
+        )
     if named and form not in (None, suffix):
         raise OptionError(f"{out} is to be {form}, and its name says {suffix}; leave --format out")
     form = form or suffix
     folder, stem = (out.parent, out.stem) if named else (out, study.slug)
     folder.mkdir(parents=True, exist_ok=True)
     paths = {name: folder / f"{stem}-{name}.{form}" for name in datasets}
-    paths |= {"design": folder / f"{stem}-design.json", "codebook": folder / f"{stem}-codebook.md"}
-    return paths | ({datasets[0]: out} if named else {}), form
+    paths |= {datasets[0]: out} if named else {}
+    for name, path in paths.items():
+        with path.open("wb") as file:
+            file.writelines(stream(store, study, name, form))
+    texts = {"design.json": design_text(study), "codebook.md": codebook(study, datasets)}
+    return [
+        *paths.values(),
+        *(write_atomically(folder / f"{stem}-{end}", text) for end, text in texts.items()),
+    ]
 
 
 def design_text(study: Study) -> str:
@@ -137,17 +136,10 @@ def design_text(study: Study) -> str:
 
 def stream(store: Store, study: Study, dataset: str, form: str) -> Iterator[bytes]:
     """Iterate over the bytes of an export; memory does not grow with its length."""
-    check_form(form)
     if dataset not in COLUMNS:
         raise OptionError(f"unknown data {dataset!r}; expected one of {', '.join(COLUMNS)}")
     encode = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}[form]
     return encode(dataset_rows(store, study, dataset), COLUMNS[dataset])
-
-
-def check_form(form: str) -> None:
-    """Raise OptionError if a format is not known."""
-    if form not in FORMATS:
-        raise OptionError(f"unknown format {form!r}; expected one of {', '.join(FORMATS)}")
 
 
 def dataset_rows(store: Store, study: Study, dataset: str) -> Iterator[Record]:
@@ -217,35 +209,35 @@ def _answer(
     }
 
 
-def _participants(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
+def _people(
+    records: StudyRecords, *reads: Callable[[list[str]], Mapping[str, Any]]
+) -> Iterator[tuple[Any, ...]]:
+    """Iterate over the participants, each with what these read of some at a time, or None."""
     for chunk in records.participants():
-        ids = [who.id for who in chunk]
-        entered, matchups = records.stage_times(ids), records.matchups_of(ids)
-        kept = records.page_answers_of(ids)
-        measures = measure_people(records, study.design.pages, chunk)
+        tables = [read([who.id for who in chunk]) for read in reads]
         for who in chunk:
-            pool = _pool(store, study, who.assignment)
-            first = {one.role: one for one in matchups.get(who.id, []) if one.round == 0}
-            yield {
-                **_participant(who, entered.get(who.id, {}), first, pool),
-                "rounds": len(who.rounds) or 1,
-                "data": study.design.data,
-                "outcome": who.outcome,
-                "language": who.language,
-                **_client(kept.get(who.id, [])),
-                **_rounded(asdict(measures[who.id])),
-                **measures[who.id].flags(study.design.flags),
-            }
+            yield who, *(table.get(who.id) for table in tables)
 
 
-def _client(answers: Sequence[PageAnswer]) -> Record:
-    """Return what was kept of somebody's browser, and the version they began with."""
-    said = {one.field: one.value for one in answers if one.page == CLIENT}
-    return {name: said.get(name) for name in ("device", "screen", "version")}
-
-
-def _rounded(measures: Record) -> Record:
-    return {k: round(v, 3) if isinstance(v, float) else v for k, v in measures.items()}
+def _participants(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
+    design = study.design
+    measure = partial(measure_people, records, design.pages)
+    reads = (records.stage_times, records.matchups_of, records.page_answers_of, measure)
+    for who, entered, matchups, answers, measures in _people(records, *reads):
+        pool = _pool(store, study, who.assignment)
+        first = {one.role: one for one in matchups or () if one.round == 0}
+        client = {one.field: one.value for one in answers or () if one.page == CLIENT}
+        measured = asdict(measures)
+        yield {
+            **_participant(who, entered or {}, first, pool),
+            "rounds": len(who.rounds) or 1,
+            "data": design.data,
+            "outcome": who.outcome,
+            "language": who.language,
+            **{name: client.get(name) for name in ("device", "screen", "version")},
+            **{k: round(v, 3) if isinstance(v, float) else v for k, v in measured.items()},
+            **measures.flags(design.flags),
+        }
 
 
 def _participant(
@@ -272,48 +264,43 @@ def _participant(
 
 def _pages(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
     del store, study
-    for chunk in records.participants():
-        ids = [who.id for who in chunk]
-        times, kept = records.stage_times(ids), records.page_answers_of(ids)
-        for who in chunk:
-            entered = sorted(times.get(who.id, {}).items(), key=lambda item: item[1])
-            for place, (stage, moment) in enumerate(entered):
-                page, number = split_stage(stage)
-                here = [one for one in kept.get(who.id, []) if one.page == stage]
-                spent = [int(one.value or 0) for one in here if one.field == MILLISECONDS]
-                after = entered[place + 1][1] if place + 1 < len(entered) else None
-                yield {
-                    "participant": who.pseudonym,
-                    "page": page,
-                    "round": number + 1,
-                    "entered": _moment(moment),
-                    "server_seconds": None if after is None else round(after - moment, 3),
-                    "page_seconds": sum(spent) / 1000 if spent else None,
-                    "times_left": sum(int(one.value or 0) for one in here if one.field == LEFT),
-                }
+    for who, times, answers in _people(records, records.stage_times, records.page_answers_of):
+        entered = sorted((times or {}).items(), key=itemgetter(1))
+        ends = [moment for _, moment in entered[1:]]
+        for (stage, moment), end in zip(entered, [*ends, None], strict=True):
+            page, number = split_stage(stage)
+            here = [one for one in answers or () if one.page == stage]
+            spent = [int(one.value or 0) for one in here if one.field == MILLISECONDS]
+            yield {
+                "participant": who.pseudonym,
+                "page": page,
+                "round": number + 1,
+                "entered": _moment(moment),
+                "server_seconds": None if end is None else round(end - moment, 3),
+                "page_seconds": sum(spent) / 1000 if spent else None,
+                "times_left": sum(int(one.value or 0) for one in here if one.field == LEFT),
+            }
 
 
 def _fields(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
     del store
-    checked = {(page.id, entry.id): entry for page in study.design.pages for entry in page.fields}
-    for chunk in records.participants():
-        kept = records.page_answers_of([who.id for who in chunk])
-        for who in chunk:
-            for one in kept.get(who.id, []):
-                page, number = split_stage(one.page)
-                entry = checked.get((page, one.field))
-                if entry is None:  # what the page measured
-                    continue
-                yield {
-                    "participant": who.pseudonym,
-                    "page": page,
-                    "round": number + 1,
-                    "attempt": one.attempt + 1,
-                    "field": one.field,
-                    "value": one.value,
-                    "correct": None if entry.correct is None else entry.is_correct(one.value),
-                    "answered": _moment(one.answered),
-                }
+    entries = {(page.id, entry.id): entry for page in study.design.pages for entry in page.fields}
+    for who, answers in _people(records, records.page_answers_of):
+        for one in answers or ():
+            page, number = split_stage(one.page)
+            entry = entries.get((page, one.field))
+            if entry is None:  # what the page measured
+                continue
+            yield {
+                "participant": who.pseudonym,
+                "page": page,
+                "round": number + 1,
+                "attempt": one.attempt + 1,
+                "field": one.field,
+                "value": one.value,
+                "correct": None if entry.correct is None else entry.is_correct(one.value),
+                "answered": _moment(one.answered),
+            }
 
 
 def _candidates(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
@@ -322,11 +309,11 @@ def _candidates(records: StudyRecords, store: Store, study: Study) -> Iterator[R
     for domain, questions in study.questions.items():
         for name, question in questions.items():
             pool = store.pools.of_session(question.pool_id)
-            named = [(one.label, one) for one in pool]
-            named += [] if pool.baseline is None else [(BASELINE, pool.baseline)]
-            for label, one in named:
-                known = {name: one.meta.get(f"text_{name}") for name in others}
-                texts = {name: text for name, text in known.items() if text}
+            labelled = [(one.label, one) for one in pool]
+            labelled += [] if pool.baseline is None else [(BASELINE, pool.baseline)]
+            for label, one in labelled:
+                metas = {name: one.meta.get(f"text_{name}") for name in others}
+                texts = {name: text for name, text in metas.items() if text}
                 yield {
                     "domain": domain,
                     "question": name,
@@ -340,19 +327,17 @@ def _candidates(records: StudyRecords, store: Store, study: Study) -> Iterator[R
 
 def _payments(records: StudyRecords, store: Store, study: Study) -> Iterator[Record]:
     del store
-    for chunk in records.participants():
-        for who in chunk:
-            ids = who.recruitment
-            known = study.design.recruitment.code(who.outcome or "", who.source)
-            yield {
-                "participant": who.pseudonym,
-                "source": who.source,
-                "worker": ids.get("PROLIFIC_PID") or ids.get("workerId"),
-                "assignment": ids.get("SESSION_ID") or ids.get("assignmentId"),
-                "task": ids.get("STUDY_ID") or ids.get("hitId"),
-                "finished": None if who.finished is None else _moment(who.finished),
-                "code": who.code or known,
-            }
+    for (who,) in _people(records):
+        worker, submission, task = platform_ids(who.recruitment)
+        yield {
+            "participant": who.pseudonym,
+            "source": who.source,
+            "worker": worker,
+            "assignment": submission,
+            "task": task,
+            "finished": None if who.finished is None else _moment(who.finished),
+            "code": who.code or study.recruitment.code(who.outcome or "", who.source),
+        }
 
 
 def _assigned(assignment: Assignment) -> Record:
@@ -360,8 +345,7 @@ def _assigned(assignment: Assignment) -> Record:
 
 
 def _pool(store: Store, study: Study, assignment: Assignment) -> Pool:
-    question = study.question(assignment.domain, assignment.question)
-    return store.pools.of_session(question.pool_id)
+    return store.pools.of_session(study.question_of(assignment).pool_id)
 
 
 def _span(entered: dict[str, float], begin: str, end: str) -> float | None:
@@ -374,6 +358,27 @@ def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
 
 
+class _Echo:
+    """A file that gives back what is written to it."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def table_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Iterate over the lines of a CSV table that no spreadsheet takes for formulas."""
+    writer = csv.writer(_Echo(), lineterminator="\n")
+    yield writer.writerow(columns)
+    for row in rows:
+        yield writer.writerow(map(_cell, row))
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return neutral(value)
+
+
 def neutral(value: Any) -> Any:
     """Return a text so that no spreadsheet takes it for a formula."""
     return _FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
@@ -381,21 +386,9 @@ def neutral(value: Any) -> Any:
 
 def _csv(rows: Iterable[Record], columns: list[Column]) -> Iterator[bytes]:
     names = [column.name for column in columns]
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(names)
-    for chunk in _chunks(rows):
-        writer.writerows([_field(row[name]) for name in names] for row in chunk)
-        yield buffer.getvalue().encode()
-        buffer.seek(0)
-        buffer.truncate()
-    yield buffer.getvalue().encode()
-
-
-def _field(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return neutral(value)
+    lines = table_lines(names, ([row[name] for name in names] for row in rows))
+    for chunk in _chunks(lines):
+        yield "".join(chunk).encode()
 
 
 def _jsonl(rows: Iterable[Record], columns: list[Column]) -> Iterator[bytes]:
@@ -473,9 +466,9 @@ def _value(column: Column, field: str) -> Any:
     return int(field) if column.kind == "whole" else float(field)
 
 
-def _chunks(rows: Iterable[Record], size: int = CHUNK) -> Iterator[list[Record]]:
-    rows = iter(rows)
-    while chunk := list(islice(rows, size)):
+def _chunks(values: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
+    values = iter(values)
+    while chunk := list(islice(values, size)):
         yield chunk
 
 

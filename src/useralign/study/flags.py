@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         Choice,
         Matchup,
         PageAnswer,
-        Participant,
         StudyRecords,
     )
     from useralign.study.pages import PageEntry
@@ -91,10 +90,9 @@ def measure(
 
 
 def measure_people(
-    records: StudyRecords, pages: Sequence[PageEntry], people: Iterable[Participant]
+    records: StudyRecords, pages: Sequence[PageEntry], ids: Sequence[str]
 ) -> dict[str, Measures]:
     """Measure participants, by id."""
-    ids = [who.id for who in people]
     choices, matchups = records.choices_of(ids), records.matchups_of(ids)
     answers = records.page_answers_of(ids)
     return {
@@ -105,8 +103,12 @@ def measure_people(
 
 def _failed_times(page: PageEntry, answers: Sequence[PageAnswer]) -> int:
     """Return in how many rounds the last attempt at a page with right answers was wrong."""
-    latest: dict[str, dict[int, dict[str, str | None]]] = {}
-    for one in answers:
-        if one.page.partition(".")[0] == page.id and not one.field.startswith("_"):
-            latest.setdefault(one.page, {}).setdefault(one.attempt, {})[one.field] = one.value
-    return sum(bool(page.wrong(attempts[max(attempts)])) for attempts in latest.values())
+    stages = {one.page for one in answers if one.page.partition(".")[0] == page.id}
+    return sum(bool(page.wrong(attempts_at(stage, answers)[-1])) for stage in stages)
+
+
+def attempts_at(stage: str, answers: Sequence[PageAnswer]) -> list[dict[str, str | None]]:
+    """Return what was answered at each attempt at a page, by field."""
+    here = [one for one in answers if one.page == stage]
+    count = max((one.attempt for one in here), default=-1) + 1
+    return [{a.field: a.value for a in here if a.attempt == number} for number in range(count)]

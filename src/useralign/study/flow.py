@@ -17,7 +17,7 @@ import secrets
 import time
 from base64 import b32encode
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ from useralign.store.studies import (
 )
 from useralign.study.assignment import choose_cell, choose_within
 from useralign.study.design import COMPARISONS, DONE, EVALUATION, QUERY, split_stage, stage_key
+from useralign.study.flags import attempts_at
 from useralign.study.pages import (
     COMPLETED,
     FAILED_CHECK,
@@ -46,8 +47,7 @@ from useralign.study.pages import (
     WITHDRAWN,
     in_language,
 )
-from useralign.study.recruiting import Completion, completion
-from useralign.study.recruitment import LINK
+from useralign.study.recruitment import LINK, Completion, completion
 from useralign.study.studies import Studies
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from useralign.store import Screen, Store
     from useralign.store.studies import PageAnswer
     from useralign.study.pages import PageEntry
-    from useralign.study.recruiting import Arrival
-    from useralign.study.studies import Study, StudyQuestion
+    from useralign.study.recruitment import Arrival
+    from useralign.study.studies import Study
     from useralign.study.wording import Words
 
 SIDES = ("left", "right")
@@ -112,15 +112,6 @@ class View:
         return self.study.design.words_in(self.language)
 
 
-@dataclass(frozen=True, slots=True)
-class PageForm:
-    """What was sent from a page of the study's own."""
-
-    values: Mapping[str, Sequence[str]]  # by field
-    # What the page's script measured: fields that begin with an underscore.
-    client: Mapping[str, str] = field(default_factory=dict)
-
-
 class ElsewhereError(ConflictError):
     """A worker's part belongs to another browser than the one that names the worker."""
 
@@ -164,16 +155,14 @@ class ParticipantFlow:
         another token is an ElsewhereError.
         """
         own = arrival.token(study) or token
-        now = self._clock()
         with studies.writing(self._store, study.slug) as records:
             records.lock()
             who = _present(records, study, arrival, own)
             if who is None and study.open:
-                self._add_participant(records, study, arrival, digest(own), language)
-                who = _present(records, study, arrival, own)
+                who = self._add_participant(records, study, arrival, digest(own), language)
                 if who is not None:
                     about = {"version": __version__, **(client or {})}
-                    records.add_page_answers(who.id, CLIENT, 0, about, now)
+                    records.add_page_answers(who.id, CLIENT, 0, about, who.created)
             elif who is not None and _is_renewed(who, arrival):
                 records.set_recruitment(who.id, arrival.recorded)
         return None if who is None else (own, who)
@@ -209,8 +198,7 @@ class ParticipantFlow:
 
     def look(self, slug: str, token: str) -> View:
         """Return what a participant's page shows now: always the same until they act."""
-        study = self.studies.get(slug)
-        self._check_time(study, token)
+        study = self._study_in_time(slug, token)
         with studies.reading(self._store, slug) as records:
             who = _holder(records, token)
             name, _ = split_stage(who.stage)
@@ -240,9 +228,9 @@ class ParticipantFlow:
         name, number = split_stage(who.stage)
         screen = None
         if name == COMPARISONS:
-            pool = self._store.pools.of_session(_question(study, who, number).pool_id)
-            arm = study.design.arm(who.assigned(number).method)
-            screen = first_screen(pool, arm.settings(_budget(study, who, number), seed=0))
+            assigned = who.assigned(number)
+            pool = self._store.pools.of_session(study.question_of(assigned).pool_id)
+            screen = first_screen(pool, study.design.settings(assigned, seed=0))
         matchups = [Matchup(0, LATER, 0, "left", round=number)] if name == EVALUATION else []
         return self._view(study, who, screen=screen, matchups=matchups)
 
@@ -257,27 +245,35 @@ class ParticipantFlow:
     ) -> View:
         """Build what a participant sees at their stage, given what there is of it."""
         name, number = split_stage(who.stage)
-        question, language = _question(study, who, number), language_of(study, who)
-        pool = self._store.pools.of_session(question.pool_id)
-        played, persona = who.assigned(number).persona, None
-        if played is not None:
-            persona = (spaced(played), in_language(question.personas[played], language))
+        assigned, language = who.assigned(number), language_of(study, who)
+        question = study.question_of(assigned)
+        pool, persona = self._store.pools.of_session(question.pool_id), None
+        if assigned.persona is not None:
+            about = in_language(question.personas[assigned.persona], language)
+            persona = (spaced(assigned.persona), about)
         view = View(study, who, name, in_language(question.text, language), persona)
         if (page := study.design.page(name)) is not None:
-            attempt, wrong = _attempts(page, who.stage, answers)
-            return replace(view, step=attempt, page=page, wrong=wrong)
+            attempts = attempts_at(who.stage, answers)
+            wrong = page.wrong(attempts[-1]) if attempts else ()
+            return replace(view, step=len(attempts), page=page, wrong=tuple(wrong))
         if screen is not None:
-            options = tuple(_option(pool[index], language) for index in screen.candidates)
-            view = replace(view, step=screen.step, number=screen.cost + 1)
-            return replace(view, total=_budget(study, who, number), options=options)
+            return replace(
+                view,
+                step=screen.step,
+                number=screen.cost + 1,
+                total=study.design.budget(assigned.domain, assigned.method),
+                options=tuple(_option(pool[index], language) for index in screen.candidates),
+            )
         if name == QUERY and who.rounds:
             return replace(view, number=number + 1, total=len(who.rounds))
         here = [one for one in matchups if one.round == number]
-        due = next((matchup for matchup in here if matchup.chosen is None), None)
-        if due is None:  # the stage has nothing to choose from
-            return view
-        view = replace(view, step=due.number, number=here.index(due) + 1, total=len(here))
-        return replace(view, options=_options(study, who, pool, due))
+        for place, due in enumerate(here):
+            if due.chosen is None:
+                options = _options(study, pool, due, language)
+                return replace(
+                    view, step=due.number, number=place + 1, total=len(here), options=options
+                )
+        return view  # the stage has nothing to choose from
 
     def begin(self, slug: str, token: str, stage: str = QUERY) -> None:
         """Go on from the query to the comparisons; nothing if that was done."""
@@ -288,9 +284,9 @@ class ParticipantFlow:
             _check_reached(study, who, stage)
             return
         assigned = who.assigned(number)
-        arm, budget = study.design.arm(assigned.method), _budget(study, who, number)
         with studies.reading(self._store, slug) as reading:
             seed = self._rng_of(reading, study, who.id, "session", number).getrandbits(32)
+        settings = study.design.settings(assigned, seed)
         following = stage_key(COMPARISONS, number)
 
         def start(records: StudyRecords, session_id: str) -> None:
@@ -300,9 +296,9 @@ class ParticipantFlow:
 
         with suppress(_BegunError):  # by a form that was sent twice: its session stands
             self._sessions.create(
-                _question(study, who, number).pool_id,
+                study.question_of(assigned).pool_id,
                 who.id,
-                arm.settings(budget, seed) | ({"page": {"round": number}} if number else {}),
+                settings | ({"page": {"round": number}} if number else {}),
                 also=lambda connection, first: start(
                     StudyRecords(connection, slug), first.session_id
                 ),
@@ -324,9 +320,7 @@ class ParticipantFlow:
         chosen, 0 being the first on the page. A ConflictError if it was answered otherwise before,
         or is not due yet.
         """
-        study = self.studies.get(slug)
-        self._check_time(study, token)
-        who = self.find(slug, token)
+        study, who = self._study_in_time(slug, token), self.find(slug, token)
         name, number = split_stage(stage)
         if not 0 <= position <= (1 if name == EVALUATION else 8):
             raise AnswerError(
@@ -351,33 +345,40 @@ class ParticipantFlow:
             raise ConflictError(OTHERWISE)
 
     def submit(
-        self, slug: str, token: str, stage: str, attempt: int, form: PageForm
+        self,
+        slug: str,
+        token: str,
+        stage: str,
+        attempt: int,
+        values: Mapping[str, Sequence[str]],
+        *,
+        client: Mapping[str, str] | None = None,
     ) -> dict[str, str]:
-        """Take what was filled in on a page of the study's own.
+        """Take what was filled in on a page of the study's own: `values`, by field.
 
-        `stage`, with its round, and `attempt` are those that the page carried. Returns what is
-        wrong, by field, as keys of the wording; then nothing was stored. Raises as `answer` does.
+        `stage`, with its round, and `attempt` are those that the page carried; `client` is what its
+        script measured, in fields that begin with an underscore. Returns what is wrong, by field,
+        as keys of the wording; then nothing was stored. Raises as `answer` does.
         """
-        study = self.studies.get(slug)
-        self._check_time(study, token)
+        study = self._study_in_time(slug, token)
         page = study.design.page(split_stage(stage)[0])
         if page is None:
             raise ConflictError(NOT_DUE)
-        answers, problems = page.parse(form.values)
-        now = self._clock()
+        answers, problems = page.parse(values)
         with studies.writing(self._store, slug) as records:
-            who = records.locked_participant(_holder(records, token).id)
-            if who is None:
-                raise NotFoundError("there is no such page in this study")
+            who = _holder(records, token, lock=True)
             _check_reached(study, who, stage)
-            kept = records.page_answers(who.id)
-            if who.stage != stage or who.outcome or attempt != _attempts(page, stage, kept)[0]:
-                _check_same(page, stage, attempt, kept, answers)
+            before = attempts_at(stage, records.page_answers(who.id))
+            if who.stage != stage or who.outcome or attempt != len(before):
+                stored = before[attempt] if attempt < len(before) else {}
+                if any(stored.get(field) != value for field, value in answers.items()):
+                    raise ConflictError(OTHERWISE)
                 return {}
             if problems:
                 return problems
-            records.add_page_answers(who.id, stage, attempt, answers | dict(form.client), now)
-            self._after_page(records, study, who, page, answers=answers, attempt=attempt)
+            rows = {**answers, **(client or {})}
+            records.add_page_answers(who.id, stage, attempt, rows, self._clock())
+            self._after_page(records, study, who, page, answers, last=attempt + 1 >= page.tries)
         return {}
 
     def leave(self, slug: str, token: str, outcome: str) -> None:
@@ -386,8 +387,8 @@ class ParticipantFlow:
         What they answered is kept if the outcome is "returned", and deleted if it is "withdrawn".
         """
         with studies.writing(self._store, slug) as records:
-            who = records.locked_participant(_holder(records, token).id)
-            if who is None or who.outcome is not None:
+            who = _holder(records, token, lock=True)
+            if who.outcome is not None:
                 return
             if outcome == WITHDRAWN:
                 records.delete_answers(who.id)
@@ -396,14 +397,9 @@ class ParticipantFlow:
     def note(self, slug: str, token: str, stage: str, step: int, client: Mapping[str, str]) -> None:
         """Write what the script of a screen of the task measured, once for each screen."""
         with studies.writing(self._store, slug) as records:
-            who = records.locked_participant(_holder(records, token).id)
-            if who is None:
-                return
-            noted = {
-                one.field
-                for one in records.page_answers(who.id)
-                if (one.page, one.attempt) == (stage, step)
-            }
+            who = _holder(records, token, lock=True)
+            attempts = attempts_at(stage, records.page_answers(who.id))
+            noted = attempts[step] if step < len(attempts) else {}
             new = {field: value for field, value in client.items() if field not in noted}
             records.add_page_answers(who.id, stage, step, new, self._clock())
 
@@ -415,15 +411,16 @@ class ParticipantFlow:
         parts = (study.design.seed, study.slug, number, *about)
         return Random(" ".join(map(str, parts)))  # noqa: S311 - reproducible by design
 
-    def _check_time(self, study: Study, token: str) -> None:
-        """End the part of somebody who has taken longer than the design allows."""
+    def _study_in_time(self, slug: str, token: str) -> Study:
+        """Return a study; who has taken longer than it allows has come to the end of their part."""
+        study = self.studies.get(slug)
         limit = study.design.limit_minutes
-        if limit is None:
-            return
-        who = self.find(study.slug, token)
-        if who.outcome is None and self._clock() > who.created + 60.0 * limit:
-            with studies.writing(self._store, study.slug) as records:
-                records.end(who.id, TIMED_OUT, self._clock())
+        if limit is not None:
+            who, now = self.find(slug, token), self._clock()
+            if who.outcome is None and now > who.created + 60.0 * limit:
+                with studies.writing(self._store, slug) as records:
+                    records.end(who.id, TIMED_OUT, now)
+        return study
 
     def _add_participant(
         self,
@@ -432,8 +429,8 @@ class ParticipantFlow:
         arrival: Arrival,
         identity: str,
         language: str | None,
-    ) -> None:
-        """Add a participant if there is a place."""
+    ) -> Participant | None:
+        """Add a participant, and return them; None if there is no place."""
         if records.participant(identity) is not None:  # the token is another worker's
             raise ElsewhereError
         now, window = self._clock(), study.design.window
@@ -441,7 +438,7 @@ class ParticipantFlow:
         counts = records.count_cells(now, window)
         cell = choose_cell(study.design, counts, rng, waiting=arrival.worker is None)
         if cell is None:
-            return
+            return None
         rounds = choose_within(study, cell, records.assignments(cell, now, window), rng)
         participant = Participant(
             identity,
@@ -459,6 +456,7 @@ class ParticipantFlow:
             rounds=tuple(rounds) if len(rounds) > 1 else (),
         )
         records.add_participant(participant, arrival.hashed(study))
+        return participant
 
     def _after_comparison(
         self, records: StudyRecords, who: Participant, screen: Screen, number: int
@@ -472,7 +470,7 @@ class ParticipantFlow:
         checkpoints = study.design.checkpoints(assigned.domain, assigned.method)
         if checkpoints:
             rng = self._rng_of(records, study, who.id, "evaluation", number)
-            pool = self._store.pools.of_session(_question(study, who, number).pool_id)
+            pool = self._store.pools.of_session(study.question_of(assigned).pool_id)
             bests = records.recommendations(screen.session_id)
             selected = select_candidates(bests, checkpoints, pool, rng)
             plan = plan_matchups(selected, rng, attention=study.design.attention_checks)
@@ -487,8 +485,7 @@ class ParticipantFlow:
         """Take the answer to a matchup; after the last go on."""
         now = self._clock()
         with studies.writing(self._store, who.study_id) as records:
-            everything = records.locked_matchups(who.id)
-            matchups = {m.number: m for m in everything if m.round == round_}
+            matchups = {m.number: m for m in records.locked_matchups(who.id) if m.round == round_}
             due = min((k for k, m in matchups.items() if m.chosen is None), default=None)
             if number not in matchups or (due is not None and number > due):
                 raise ConflictError(NOT_DUE)
@@ -501,10 +498,10 @@ class ParticipantFlow:
             )
             if number == max(matchups):
                 study = self.studies.get(who.study_id, records)
-                self._advance(records, study, who, stage_key(EVALUATION, round_), now)
+                self._advance(records, study, who, stage_key(EVALUATION, round_))
             else:
                 records.set_matchup(who.id, number + 1, asked=now)
-                records.touch(who.id, self._clock())
+                records.touch(who.id, now)
 
     def _after_page(
         self,
@@ -512,24 +509,21 @@ class ParticipantFlow:
         study: Study,
         who: Participant,
         page: PageEntry,
-        *,
         answers: Mapping[str, str | None],
-        attempt: int,
+        *,
+        last: bool,
     ) -> None:
         """Go on after a page, try it again, or end there, by what was answered."""
-        now = self._clock()
         wrong = page.wrong(answers)
-        outcome = None
+        outcome = page.outcome_of_failing if wrong and last else None
         if page.screens_out(answers):
             outcome = SCREENED_OUT
         elif self._is_full(records, study, who, page, answers):
             outcome = QUOTA_FULL
-        elif wrong and attempt + 1 >= page.tries:
-            outcome = page.outcome_of_failing
         if outcome is not None:
-            records.end(who.id, outcome, now)
-        elif wrong and attempt + 1 < page.tries:
-            records.touch(who.id, now)
+            records.end(who.id, outcome, self._clock())
+        elif wrong and not last:
+            records.touch(who.id, self._clock())
         else:
             self._advance(records, study, who, who.stage)
 
@@ -545,33 +539,24 @@ class ParticipantFlow:
         now, window = self._clock(), study.design.window
         for entry in page.fields:
             value = answers.get(entry.id)
-            most = entry.quota.get(value or "")
-            if value is not None and most is not None:
+            if value is not None and value in entry.quota:
                 records.lock()  # or two who answer at once both take the last place
-                about = (who.stage, entry.id, value)
-                if records.count_page_answer(*about, now, window) > most:
+                count = records.count_page_answer(who.stage, entry.id, value, now, window)
+                if count > entry.quota[value]:
                     return True
         return False
 
-    def _advance(
-        self,
-        records: StudyRecords,
-        study: Study,
-        who: Participant,
-        stage: str,
-        now: float | None = None,
-    ) -> None:
+    def _advance(self, records: StudyRecords, study: Study, who: Participant, stage: str) -> None:
         """Enter the stage after this one; at the end hand out the code."""
-        route = _route(study, who.assignment.cell)
+        route, now = _route(study, who.assignment.cell), self._clock()
         following = route[route.index(stage) + 1]
         values: dict[str, object] = {}
         if following == DONE:
             code = None  # a platform's worker takes back the code that the platform knows
             if who.source == LINK:
                 code = b32encode(secrets.token_bytes(_CODE_BYTES)).decode()
-            finished = self._clock() if now is None else now
-            values = {"code": code, "finished": finished, "outcome": COMPLETED}
-        records.enter_stage(who.id, following, self._clock(), **values)
+            values = {"code": code, "finished": now, "outcome": COMPLETED}
+        records.enter_stage(who.id, following, now, **values)
 
 
 def _route(study: Study, cell: int) -> list[str]:
@@ -586,39 +571,9 @@ def _check_reached(study: Study, who: Participant, stage: str) -> None:
         raise ConflictError(NOT_DUE)
 
 
-def _attempts(
-    page: PageEntry, stage: str, answers: Sequence[PageAnswer]
-) -> tuple[int, tuple[str, ...]]:
-    """Return how often a page was sent, and the fields that were wrong the last time."""
-    here = [answer for answer in answers if answer.page == stage]
-    if not here:
-        return 0, ()
-    last = max(answer.attempt for answer in here)
-    values = {answer.field: answer.value for answer in here if answer.attempt == last}
-    return last + 1, tuple(page.wrong(values))
-
-
-def _check_same(
-    page: PageEntry,
-    stage: str,
-    attempt: int,
-    kept: Sequence[PageAnswer],
-    answers: Mapping[str, str | None],
-) -> None:
-    """Raise ConflictError if a page was answered otherwise at an attempt."""
-    before = {a.field: a.value for a in kept if (a.page, a.attempt) == (stage, attempt)}
-    if any(before.get(entry.id) != answers.get(entry.id) for entry in page.fields):
-        raise ConflictError(OTHERWISE)
-
-
 def language_of(study: Study, who: Participant) -> str:
     """Return the language of somebody's pages."""
     return who.language or study.design.languages[0]
-
-
-def _budget(study: Study, who: Participant, number: int) -> int:
-    assigned = who.assigned(number)
-    return study.design.budget(assigned.domain, assigned.method)
 
 
 def _present(
@@ -645,16 +600,13 @@ def _is_renewed(who: Participant, arrival: Arrival) -> bool:
     return who.outcome is None and arrival.recorded not in ({}, who.recruitment)
 
 
-def _holder(records: StudyRecords, token: str) -> Participant:
-    who = records.participant(digest(token))
+def _holder(records: StudyRecords, token: str, *, lock: bool = False) -> Participant:
+    """Return who holds a token, locked until the end of the transaction if wanted."""
+    find = records.locked_participant if lock else records.participant
+    who = find(digest(token))
     if who is None:
         raise NotFoundError("there is no such page in this study")
     return who
-
-
-def _question(study: Study, who: Participant, number: int) -> StudyQuestion:
-    assigned = who.assigned(number)
-    return study.question(assigned.domain, assigned.question)
 
 
 def select_candidates(
@@ -691,8 +643,7 @@ def plan_matchups(candidates: dict[str, int], rng: Random, *, attention: bool) -
     ]
 
 
-def _options(study: Study, who: Participant, pool: Pool, matchup: Matchup) -> tuple[Option, Option]:
-    language = language_of(study, who)
+def _options(study: Study, pool: Pool, matchup: Matchup, language: str) -> tuple[Option, Option]:
     if matchup.role == ATTENTION:
         words = study.design.words_in(language)
         one, other = Option(words("check_choose")), Option(words("check_other"))
@@ -711,7 +662,5 @@ def _option(candidate: Candidate, language: str) -> Option:
 
 def spaced(name: str) -> str:
     """Return a name like `HeatSeekingExplorer` as words."""
-    words = ""
-    for before, char in zip(" " + name, name, strict=False):
-        words += f" {char}" if char.isupper() and before.islower() else char
-    return words
+    pairs = zip(" " + name, name, strict=False)
+    return "".join(f" {c}" if c.isupper() and before.islower() else c for before, c in pairs)

@@ -7,23 +7,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    PrivateAttr,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+import numpy as np
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, field_validator
 
 from useralign.errors import FileFormatError, UseralignError
 from useralign.pool import Candidate, Pool
 from useralign.pooling import Recipe, read_pool
 from useralign.pooling.parse import SUFFIXES
-from useralign.study.pages import Entry, Text, in_language
+from useralign.study.pages import Context, Entry, Text, in_language
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from useralign.domains import Question
 
@@ -72,33 +66,34 @@ class QuestionEntry(Entry):
             raise ValueError(f"there is no file or folder {name!r} beside the study file")
         return name
 
-    @model_validator(mode="after")
-    def _is_usable(self, info: ValidationInfo) -> QuestionEntry:
-        if info.context is None or not info.context["prepared"]:
-            return self
-        material = self.material(info.context["folder"])
+    def problems(self, context: Context, /) -> Iterator[str]:
+        """Yield what is wrong with the answers, the baseline and the rankings."""
+        if context is None or not context["prepared"]:
+            return
+        material = self.material(context["folder"])
         try:
             labels = {answer.label for answer in material.answers} | {"baseline"}
         except UseralignError as error:
-            raise ValueError(str(error)) from None
+            yield str(error)
+            return
         if len(material.pool) < 2:
-            raise ValueError(f"its pool has {len(material.pool)} answer; expected at least two")
+            yield f"its pool has {len(material.pool)} answer; expected at least two"
         if any(candidate.label == "baseline" for candidate in material.pool):
-            raise ValueError(
+            yield (
                 "an answer has the id 'baseline', as exports call what it is compared with; give "
                 'it another, or make it that: baseline = "baseline"'
             )
         baseline, pictures = material.pool.baseline, material.pool[0].is_picture
         if baseline is not None and baseline.is_picture != pictures:
             kinds = ("pictures", "a text") if pictures else ("texts", "a picture")
-            raise ValueError(
+            yield (
                 f"its answers are {kinds[0]} and its baseline is {kinds[1]}, so that everybody "
                 "would see which is which"
             )
         for name, ranking in material.rankings.items():
-            if strangers := [label for label in ranking if label not in labels]:
-                raise ValueError(f"{name} ranks {strangers[0]!r}, which is no answer")
-        return self
+            for label in ranking:
+                if label not in labels:
+                    yield f"{name} ranks {label!r}, which is no answer"
 
     def material(self, folder: Path) -> Material:
         """Return the question as a study shows it, its files being in a folder."""
@@ -165,12 +160,10 @@ def _with_baseline(pool: Pool, baseline: str | dict[str, str], folder: Path) -> 
     labels = [candidate.label for candidate in pool]
     if name in labels:
         index = labels.index(name)
-        others = [candidate for candidate in pool if candidate.index != index]
-        rows = [row for k, row in enumerate(pool.raw_features) if k != index]
-        return type(pool)(
+        return Pool(
             pool.question,
-            others,
-            rows,
+            [candidate for candidate in pool if candidate.index != index],
+            np.delete(pool.raw_features, index, axis=0),
             pool[index],
             normalise=pool.normalise,
             embedder=pool.embedder,
@@ -181,12 +174,12 @@ def _with_baseline(pool: Pool, baseline: str | dict[str, str], folder: Path) -> 
         image = folder / name
         if not image.is_file():
             raise FileFormatError(f"baseline: there is no picture {name} beside the study file")
-        return pool.with_candidates(
-            list(pool), Candidate(image=str(image.absolute()), id="baseline")
-        )
-    texts = {} if isinstance(baseline, str) else baseline
-    meta = {f"text_{language}": text for language, text in texts.items()}
-    return pool.with_candidates(list(pool), Candidate(text=name, id="baseline", meta=meta))
+        answer = Candidate(image=str(image.absolute()), id="baseline")
+    else:
+        texts = {} if isinstance(baseline, str) else baseline
+        meta = {f"text_{language}": text for language, text in texts.items()}
+        answer = Candidate(text=name, id="baseline", meta=meta)
+    return pool.with_candidates(list(pool), answer)
 
 
 def estimate_cost(entry: QuestionEntry) -> tuple[int, float | None]:
@@ -203,6 +196,6 @@ def estimate_cost(entry: QuestionEntry) -> tuple[int, float | None]:
     price = find_price(name or provider)
     if price is None:
         return count, None
-    asked = _REQUEST_TOKENS + len(in_language(entry.text, "")) // 4
-    replied = 0 if entry.images and price.image else _PICTURE_TOKENS if entry.images else _ANSWER
-    return count, (count + 1) * price.of(asked, replied, int(entry.images))
+    request = _REQUEST_TOKENS + len(in_language(entry.text, "")) // 4
+    reply = 0 if entry.images and price.image else _PICTURE_TOKENS if entry.images else _ANSWER
+    return count, (count + 1) * price.of(request, reply, int(entry.images))

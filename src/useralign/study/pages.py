@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -21,9 +23,7 @@ from pydantic import (
     ValidationInfo,
     model_validator,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from pydantic_core import PydanticCustomError
 
 COMPLETED, SCREENED_OUT, QUOTA_FULL = "completed", "screened-out", "quota-full"
 TIMED_OUT, WITHDRAWN, RETURNED = "timed-out", "withdrawn", "returned"
@@ -36,12 +36,30 @@ LONGEST = 5_000  # characters of a text answer, unless the field says less
 RESERVED = ("stage", "step", "response", "milliseconds", "left", "leave")  # of every page's form
 _SEVERAL = "choices"
 _FORM_KINDS = ("quiz", "questionnaire", "attention")
+# Of a study file: its `folder`, and whether its material must be there (`prepared`). None where a
+# design comes from the database, and its material and words were checked before.
+Context = Mapping[str, Any] | None
 
 
 class Entry(BaseModel):
     """A part of a study file: every key is known, and nothing is changed after reading."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @model_validator(mode="after")
+    def _is_right(self, info: ValidationInfo) -> Self:
+        if problems := list(self.problems(info.context)):
+            raise PydanticCustomError("several", "{lines}", {"lines": "\n".join(problems)})
+        return self
+
+    def problems(self, _: Context, /) -> Iterator[str]:
+        """Yield what is wrong between fields that are right by themselves."""
+        yield from ()
+
+
+def duplicates(names: Iterable[str]) -> list[str]:
+    """List what is there more than once."""
+    return [name for name, count in Counter(names).items() if count > 1]
 
 
 def _text(value: Any, info: ValidationInfo) -> str | dict[str, str]:
@@ -114,26 +132,25 @@ class FieldEntry(Entry):
     # How many people with an answer are wanted at most.
     quota: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _fits(self) -> FieldEntry:
+    def problems(self, _: Context, /) -> Iterator[str]:
+        """Yield what is wrong between options, limits and right answers."""
         values = [option.value for option in self.choices]
         if self.type in ("choice", _SEVERAL) and len(values) < 2:
-            raise ValueError(f'{self.id}: a {self.type} needs options = ["...", "..."]')
-        if len(set(values)) < len(values):
-            raise ValueError(f"{self.id}: an option is there twice in {values}")
+            yield f'{self.id}: a {self.type} needs options = ["...", "..."]'
+        if duplicates(values):
+            yield f"{self.id}: an option is there twice in {values}"
         if self.min is not None and self.max is not None and self.min > self.max:
-            raise ValueError(f"{self.id}: min = {self.min} is above max = {self.max}")
+            yield f"{self.id}: min = {self.min} is above max = {self.max}"
         if self.id in RESERVED:
-            raise ValueError(f"{self.id}: is a name that pages use themselves; choose another")
+            yield f"{self.id}: is a name that pages use themselves; choose another"
         named = [*self.screen_out, *self.quota]
         if self.correct is not None:
             named += self.correct if isinstance(self.correct, list) else [str(self.correct)]
-        strangers = [name for name in named if values and name not in values]
-        if strangers:
-            raise ValueError(f"{self.id}: {strangers[0]!r} is none of its options {values}")
+        for name in named:
+            if values and name not in values:
+                yield f"{self.id}: {name!r} is none of its options {values}"
         if named and self.type == "text":
-            raise ValueError(f"{self.id}: a text has no right answer, screen_out or quota")
-        return self
+            yield f"{self.id}: a text has no right answer, screen_out or quota"
 
     @property
     def choices(self) -> list[Option]:
@@ -152,8 +169,8 @@ class FieldEntry(Entry):
         if not values:
             return None, "required" if self.required else None
         if self.type == _SEVERAL:
-            known = {option.value for option in self.choices}
-            problem = None if set(values) <= known else "option"
+            allowed = {option.value for option in self.choices}
+            problem = None if set(values) <= allowed else "option"
             return json.dumps(sorted(set(values)), ensure_ascii=False), problem
         value = values[0]
         if self.type == "number":
@@ -206,22 +223,19 @@ class PageEntry(Entry):
     fail: Literal["go-on", "screened-out", "failed-check"] | None = None
     each_round: bool = False  # whether it comes after every question instead of once
 
-    @model_validator(mode="after")
-    def _fits(self) -> PageEntry:
-        names = [field.id for field in self.fields]
-        if twins := {name for name in names if names.count(name) > 1}:
-            raise ValueError(f"the field {min(twins)!r} is there twice")
+    def problems(self, _: Context, /) -> Iterator[str]:
+        """Yield what is wrong between a page's kind and its fields."""
+        for name in duplicates(field.id for field in self.fields):
+            yield f"the field {name!r} is there twice"
         if self.kind in _FORM_KINDS and not self.fields:
-            raise ValueError(f"a page of kind {self.kind!r} needs [[pages.fields]]")
-        if self.kind not in _FORM_KINDS and self.fields:
-            raise ValueError(
-                f"a page of kind {self.kind!r} has no fields; kinds with fields are "
-                f"{', '.join(_FORM_KINDS)}"
-            )
-        checked = any(field.correct is not None for field in self.fields)
-        if self.kind in ("quiz", "attention") and not checked:
-            raise ValueError(f"a page of kind {self.kind!r} needs a field with correct = ...")
-        return self
+            yield f"a page of kind {self.kind!r} needs [[pages.fields]]"
+        elif self.kind not in _FORM_KINDS and self.fields:
+            kinds = ", ".join(_FORM_KINDS)
+            yield f"a page of kind {self.kind!r} has no fields; kinds with fields are {kinds}"
+        elif self.kind in ("quiz", "attention") and all(
+            field.correct is None for field in self.fields
+        ):
+            yield f"a page of kind {self.kind!r} needs a field with correct = ..."
 
     @property
     def tries(self) -> int:
@@ -250,8 +264,8 @@ class PageEntry(Entry):
         """Whether an answer means that somebody does not belong to the study."""
         for field in self.fields:
             value = answers.get(field.id)
-            given = json.loads(value) if field.type == _SEVERAL and value else [value]
-            if set(field.screen_out) & set(given):
+            values = json.loads(value) if field.type == _SEVERAL and value else [value]
+            if set(field.screen_out) & set(values):
                 return True
         return False
 

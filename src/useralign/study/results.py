@@ -8,7 +8,7 @@ both steps.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,7 +22,7 @@ from useralign.study.design import WITH_PERSONA, StudyCell
 from useralign.study.pages import COMPLETED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from useralign.store import Store
     from useralign.store.studies import MatchupCount
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LABELS = {"random": "Random", "iidbest": "iidBest", "useralign": "UserAlign"}
-_ORDER = list(LABELS)
+LABELS = {"random": "Random", "iidbest": "iidBest", "useralign": "UserAlign"}  # in order
+_COUNTS = ("wanted", "finished", "active", "dropped", "attentive", "inattentive")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +79,20 @@ class Status:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
-        names = ("wanted", "finished", "active", "dropped", "attentive", "inattentive")
         return {
             "slug": self.slug,
             "title": self.title,
             "open": self.state == "open",
             "state": self.state,
             "data": self.data,
-            **{name: self.total(name) for name in names},
+            **{name: self.total(name) for name in _COUNTS},
             "seconds": self.seconds,
             "left_chosen": self.left_share,
             "selection_left": self.selection_left,
             "coinciding": self.coinciding,
             "ends": self.ends,
             "cells": [
-                {**cell.cell._asdict(), **{name: getattr(cell, name) for name in names}}
+                {**cell.cell._asdict(), **{name: getattr(cell, name) for name in _COUNTS}}
                 for cell in self.cells
             ],
         }
@@ -108,15 +107,14 @@ def status(store: Store, study: Study, now: float) -> Status:
         times = list(records.stage_times().values())
         coinciding = records.count_coinciding()
         ends = records.count_outcomes()
-    cells, quota = [], design.quota
     attention = _added((one.cell, one) for one in matchups if one.role == ATTENTION)
-    shown = [one for one in matchups if one.role != ATTENTION]
-    judged = sum(one.total for one in shown)
-    for number, cell in enumerate(design.cells):
+    judged = [one for one in matchups if one.role != ATTENTION]
+    cells = []
+    for number, (cell, wanted) in enumerate(zip(design.cells, design.quota, strict=True)):
         count = counts.get(number, CellCounts())
         passed, checks = attention.get(number, (0, 0))
         people = (count.finished, count.active, count.dropped)
-        cells.append(CellStatus(cell, quota[number], *people, passed, checks - passed))
+        cells.append(CellStatus(cell, wanted, *people, passed, checks - passed))
     return Status(
         study.slug,
         design.heading,
@@ -124,9 +122,9 @@ def status(store: Store, study: Study, now: float) -> Status:
         design.data,
         cells,
         _median_seconds(times),
-        left_share=_share(shown, judged, "chosen"),
-        selection_left=_share(shown, judged, "side"),
-        judged=judged,
+        left_share=_share_left(judged, "chosen"),
+        selection_left=_share_left(judged, "side"),
+        judged=sum(one.total for one in judged),
         coinciding=coinciding,
         ends=_ends(ends, sum(cell.dropped for cell in cells)),
     )
@@ -134,9 +132,9 @@ def status(store: Store, study: Study, now: float) -> Status:
 
 def _ends(outcomes: Mapping[str, int], dropped: int) -> dict[str, int]:
     """Return how those ended who dropped out; who said nothing has left."""
-    said = {name: count for name, count in outcomes.items() if name != COMPLETED}
-    silent = dropped - sum(said.values())
-    return said | ({"left": silent} if silent else {})
+    ends = {name: count for name, count in outcomes.items() if name != COMPLETED}
+    silent = dropped - sum(ends.values())
+    return ends | ({"left": silent} if silent else {})
 
 
 def _median_seconds(times: list[dict[str, float]]) -> dict[str, float]:
@@ -151,10 +149,10 @@ def _median_seconds(times: list[dict[str, float]]) -> dict[str, float]:
     return {stage: median(seconds) for stage, seconds in (spans | whole).items()}
 
 
-def _share(matchups: Iterable[MatchupCount], whole: int, name: str) -> float | None:
+def _share_left(matchups: Sequence[MatchupCount], name: str) -> float | None:
     """Return in which share of matchups something is on the left."""
     left = sum(one.total for one in matchups if getattr(one, name) == "left")
-    return left / whole if whole else None
+    return left / sum(one.total for one in matchups) if matchups else None
 
 
 def _added(pairs: Iterable[tuple[T, MatchupCount]]) -> dict[T, tuple[int, int]]:
@@ -188,16 +186,10 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return {
-            "method": self.method,
-            "domain": self.domain,
-            "condition": self.condition,
-            "step": self.step,
-            "wins": self.wins,
-            "count": self.count,
-            "win_rate": None if self.rate is None else self.rate._asdict(),
-            "paper": None if self.paper is None else self.paper._asdict(),
-        }
+        plain = asdict(self)
+        del plain["paper"]
+        numbers = {"win_rate": self.rate, "paper": self.paper}
+        return plain | {name: value and value._asdict() for name, value in numbers.items()}
 
     def __str__(self) -> str:
         """Return the win-rate as a table shows it; where all agree there is no standard error."""
@@ -219,29 +211,28 @@ def outcomes(store: Store, study: Study) -> list[Outcome]:
         design.sequence(number, len(study.questions[cell.domain]))
         for number, cell in enumerate(design.cells)
     ]
-    judged = [(met[one.cell][one.round], one) for one in matchups]
-    totals = _added(((cell, one.role), one) for cell, one in judged)
-    pooled = _added(
-        (cell._replace(method="random"), one) for cell, one in judged if one.role == RANDOM
-    )
+    totals = _added((_selection(met[one.cell][one.round], one.role), one) for one in matchups)
     result = []
     for method in methods_of(design):
         for domain, condition, position, role in _columns(design):
-            cell = StudyCell(domain, method, condition)
-            is_random = method == "random"
-            step = design.checkpoints(domain, design.arm_names[0] if is_random else method)[
-                position
-            ]
-            pair = pooled.get(cell) if is_random else totals.get((cell, role))
+            arm = design.arm_names[0] if method == RANDOM else method
+            step = design.checkpoints(domain, arm)[position]
+            selection = StudyCell(domain, method, condition), RANDOM if method == RANDOM else role
+            wins, count = totals.get(selection, (0, 0))
             printed = published.get((method, domain, condition == WITH_PERSONA, step))
-            result.append(Outcome(method, domain, condition, step, *(pair or (0, 0)), printed))
+            result.append(Outcome(method, domain, condition, step, wins, count, printed))
     return result
+
+
+def _selection(cell: StudyCell, role: str) -> tuple[StudyCell, str]:
+    """Return whose selection was judged: the random one is that of no arm."""
+    return cell._replace(method=RANDOM) if role == RANDOM else cell, role
 
 
 def methods_of(design: Design) -> list[str]:
     """List the methods of the table in the paper's order, Random first."""
-    in_paper = [name for name in _ORDER if name in design.arm_names]
-    return ["random", *in_paper, *(name for name in design.arm_names if name not in _ORDER)]
+    in_paper = [name for name in LABELS if name in design.arm_names]
+    return [RANDOM, *in_paper, *(name for name in design.arm_names if name not in LABELS)]
 
 
 def headings(design: Design) -> list[str]:
@@ -284,42 +275,26 @@ def table(design: Design, numbers: list[Outcome]) -> Table:
 
 def statistics(rates: list[Rate], tests: list[PairedTest], left_out: int) -> list[Table]:
     """Lay out intervals and tests; nothing where nobody has judged anything yet."""
-    shown: list[tuple[Any, ...]] = [
-        (r.domain, r.condition, r.method, r.role, r.people, r.rate, _interval(r)) for r in rates
-    ]
-    compared: list[tuple[Any, ...]] = [
-        (
-            t.domain,
-            t.condition,
-            f"{t.first} / {t.second}",
-            t.people,
-            t.difference,
-            f"{t.p:.3g}",
-            t.test,
-        )
-        for t in tests
-    ]
-    common = ("domain", "condition")
-    return [
-        Table(name, title, (*common, *columns), rows, note=note, digits=1)
-        for name, title, columns, rows, note in (
-            (
-                "intervals",
-                "Win-rates in percent, 95% intervals by a bootstrap over people",
-                ("method", "selection", "people", "win-rate", "interval"),
-                shown,
-                f"Left out by flags: {left_out}.",
-            ),
-            (
-                "tests",
-                "Within people, two-sided, not corrected for their number",
-                ("compared", "people", "difference", "p", "test"),
-                compared,
-                "",
-            ),
-        )
-        if rows
-    ]
+    intervals = Table(
+        "intervals",
+        "Win-rates in percent, 95% intervals by a bootstrap over people",
+        ("domain", "condition", "method", "selection", "people", "win-rate", "interval"),
+        [(r.domain, r.condition, r.method, r.role, r.people, r.rate, _interval(r)) for r in rates],
+        note=f"Left out by flags: {left_out}.",
+        digits=1,
+    )
+    compared = [f"{test.first} / {test.second}" for test in tests]
+    paired = Table(
+        "tests",
+        "Within people, two-sided, not corrected for their number",
+        ("domain", "condition", "compared", "people", "difference", "p", "test"),
+        [
+            (t.domain, t.condition, names, t.people, t.difference, f"{t.p:.3g}", t.test)
+            for t, names in zip(tests, compared, strict=True)
+        ],
+        digits=1,
+    )
+    return [table for table in (intervals, paired) if table.rows]
 
 
 def _interval(rate: Rate) -> str:

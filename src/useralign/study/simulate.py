@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 _SHAKEN = 0.15  # of the length of the ranking
 _UNFIT = 0.1  # the share that gives an answer at random where some screen out
-_INSTRUCTIONS = ("choosethis", "wählensiediese")
 _TRIES = 60
 _PAUSE = 1.0  # seconds before someone tries again who found all places taken; doubled each time
 _LONGEST_PAUSE = 8.0
@@ -81,31 +80,18 @@ class Taste:
     ranks: Mapping[str, float]  # by the text of an answer, without its punctuation; lower is better
     noise: float  # in ranks
 
-    def choose(self, options: list[str], behaviour: Behaviour, rng: Random) -> int:
-        """Return which of the options someone takes, from 0."""
+    def choose(self, options: list[str], rng: Random) -> int:
+        """Return which of the options someone takes, from 0.
+
+        Gumbel noise makes the lowest rank win with the probabilities of a softmax.
+        """
         ranks = [self.ranks.get(_bare(text)) for text in options]
-        known = [rank for rank in ranks if rank is not None]
-        if len(known) < len(ranks):
-            return _pass_check(options, behaviour, rng)
-        if len(known) > 2:
-            # Gumbel noise makes the lowest rank win with the probabilities of a softmax.
-            return min(
-                range(len(known)),
-                key=lambda k: known[k] + self.noise * math.log(-math.log(1.0 - rng.random())),
-            )
-        first, second = known
-        if self.noise == 0.0 or first == second:
-            return int(second < first)
-        sure = 1.0 / (1.0 + math.exp(-(second - first) / self.noise))
-        return int(rng.random() >= sure)
-
-
-def _pass_check(options: list[str], behaviour: Behaviour, rng: Random) -> int:
-    """Answer a comparison of something other than answers: a check of attention."""
-    right = [n for n, text in enumerate(options) if any(k in _bare(text) for k in _INSTRUCTIONS)]
-    if len(right) != 1:
-        raise InputError(f"a page shows options that nobody knows: {options!r:.200}")
-    return rng.randrange(2) if rng.random() < behaviour.inattentive else right[0]
+        noisy = [
+            rank + self.noise * math.log(rng.expovariate(1.0)) for rank in ranks if rank is not None
+        ]
+        if len(noisy) < len(ranks):
+            raise InputError(f"a page shows options that nobody knows: {options!r:.200}")
+        return noisy.index(min(noisy))
 
 
 class Tastes:
@@ -125,11 +111,11 @@ class Tastes:
             raise InputError(f"a page shows a query that nobody knows: {query!r:.200}")
         if question.id not in self._ranks:
             self._ranks[question.id] = _rankings(question)
-        named = self._ranks[question.id]
-        ranks = list(named.values())
+        rankings = self._ranks[question.id]
+        ranks = list(rankings.values())
         noise = self._behaviour.noise * len(question.answers)
         if persona is not None:
-            names = [_bare(spaced(name)) for name in named]
+            names = [_bare(spaced(name)) for name in rankings]
             if _bare(persona) not in names:
                 raise InputError(f"a page shows a persona that nobody knows: {persona!r:.200}")
             return Taste(ranks[names.index(_bare(persona))], noise)
@@ -144,12 +130,12 @@ class Tastes:
 
 def _rankings(question: Material) -> dict[str, dict[str, float]]:
     """Return how each persona ranks what a page may show; three strangers where there are none."""
-    shown = {answer.label: list(_shown(answer)) for answer in question.answers}
+    texts = {answer.label: list(_page_texts(answer)) for answer in question.answers}
     rankings = {}
     for name in question.personas or ("one", "two", "three"):
         order = question.rankings.get(name) or _by_direction(question, name)
-        texts = {text: float(rank) for rank, label in enumerate(order) for text in shown[label]}
-        rankings[name] = texts
+        ranks = {text: float(rank) for rank, label in enumerate(order) for text in texts[label]}
+        rankings[name] = ranks
     return rankings
 
 
@@ -157,15 +143,14 @@ def _by_direction(question: Material, name: str) -> list[str]:
     """Rank the answers of a question along a direction that follows from a name."""
     rng = Random(f"{question.id} {name}")  # noqa: S311 - a simulation
     direction = [rng.gauss(0.0, 1.0) for _ in range(question.pool.dimension)]
-    scores = dict(
-        zip((c.label for c in question.pool), question.pool.features @ direction, strict=True)
-    )
+    labels = [candidate.label for candidate in question.pool]
+    scores = dict(zip(labels, question.pool.features @ direction, strict=True))
     middle = sum(scores.values()) / len(scores)
-    labels = [answer.label for answer in question.answers]
-    return sorted(labels, key=lambda label: -scores.get(label, middle))
+    answers = [answer.label for answer in question.answers]
+    return sorted(answers, key=lambda label: -scores.get(label, middle))
 
 
-def _shown(answer: Candidate) -> Iterator[str]:
+def _page_texts(answer: Candidate) -> Iterator[str]:
     """Yield what a page may say of an answer: its text in each language, or a picture's id."""
     texts = [answer.text, *(v for k, v in answer.meta.items() if k.startswith("text_"))]
     yield from (_bare(str(text)) for text in texts if text)
@@ -287,7 +272,7 @@ class Visit:
         fields: dict[str, str | list[str]] = dict(page.fields)
         answered: Answered | None = None
         if page.options and taste is not None:
-            answered = taste.choose(page.options, self._behaviour, self._rng)
+            answered = self._choose(page.options, taste)
             fields["response"] = str(answered)
         entry = self._design.page(split_stage(page.fields["stage"])[0])
         if entry is not None:
@@ -308,6 +293,15 @@ class Visit:
             self.log.trouble.append(f"an answer was answered with {reply.status}")
         return read_page(reply.text)
 
+    def _choose(self, options: list[str], taste: Taste) -> int:
+        """Return which option to take: what one likes, or what a check of attention says."""
+        words = self._design.words_in(self._language)
+        texts, instruction = [_bare(text) for text in options], _bare(words("check_choose"))
+        if instruction not in texts:
+            return taste.choose(options, self._rng)
+        inattentive = self._rng.random() < self._behaviour.inattentive
+        return self._rng.randrange(2) if inattentive else texts.index(instruction)
+
     async def _send_nothing(self, page: Page, fields: Form) -> None:
         """Send a page without answers, as the careless do: it must come back."""
         required = any("required" in one.attributes for one in page.inputs.values())
@@ -316,20 +310,20 @@ class Visit:
             if reply.status != 422 or read_page(reply.text).inputs.keys() != page.inputs.keys():
                 self.log.trouble.append(f"an empty page was answered with {reply.status}")
 
-    def _fill(self, name: str, shown: Input, page: PageEntry) -> list[str]:
+    def _fill(self, name: str, box: Input, page: PageEntry) -> list[str]:
         """Return an answer that the page allows: the right one where there is one."""
         entry = next(one for one in page.fields if one.id == name)
         if entry.correct is not None and self._rng.random() >= self._behaviour.inattentive:
             right = entry.correct if isinstance(entry.correct, list) else [str(entry.correct)]
             return right if entry.type == "choices" else right[:1]
-        if shown.kind == "number":
-            low = float(shown.attributes.get("min") or 18)
-            high = float(shown.attributes.get("max") or low + 50)
+        if box.kind == "number":
+            low = float(box.attributes.get("min") or 18)
+            high = float(box.attributes.get("max") or low + 50)
             return [str(self._rng.randint(math.ceil(low), math.floor(high)))]
-        if shown.kind in ("radio", "checkbox"):
-            fitting = [value for value in shown.values if value not in entry.screen_out]
+        if box.kind in ("radio", "checkbox"):
+            fitting = [value for value in box.values if value not in entry.screen_out]
             unfit = not fitting or self._rng.random() < _UNFIT
-            return [self._rng.choice(shown.values if unfit else fitting)]
+            return [self._rng.choice(box.values if unfit else fitting)]
         return ["A simulated answer, with words enough."]
 
     async def _submit(self, fields: Form) -> Reply:

@@ -1,4 +1,4 @@
-"""Studies that can be taken part in, and how they are added, closed and removed."""
+"""Studies that can be taken part in: how they are added and closed, and people forgotten."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from useralign.errors import ConflictError, NotFoundError, OptionError
 from useralign.store import studies, token
 from useralign.study.design import Design
+from useralign.study.recruitment import LINK, MTURK, PROLIFIC, Arrival
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from useralign.store import Store
-    from useralign.store.studies import StudyRecords
+    from useralign.store.studies import Assignment, Participant, StudyRecords
+    from useralign.study.recruitment import Recruitment
 
 _LONGEST = 29  # characters of a slug before what marks a twin
 _SIMULATED_MINUTES = 0.1  # that simulated people who left keep their place
@@ -51,9 +53,18 @@ class Study:
         """Its name in addresses and commands."""
         return self.design.slug
 
+    @property
+    def recruitment(self) -> Recruitment:
+        """Where its participants come from, and the codes they get."""
+        return self.design.recruitment
+
     def question(self, domain: str, name: str) -> StudyQuestion:
         """Return a question by its domain and id."""
         return self.questions[domain][name]
+
+    def question_of(self, assignment: Assignment) -> StudyQuestion:
+        """Return the question that somebody was assigned to."""
+        return self.questions[assignment.domain][assignment.question]
 
 
 class Studies:
@@ -138,6 +149,41 @@ class Studies:
             self._replace(design, study.questions, records)
         return self.get(design.slug)
 
+    def find_worker(self, slug: str, worker: str) -> Participant:
+        """Return the participant whom a recruiting service calls by this id, or NotFoundError."""
+        study = self.get(slug)
+        arrivals = [Arrival(source, worker) for source in (PROLIFIC, MTURK, LINK)]
+        with studies.reading(self._store, slug) as records:
+            who = records.participant_of_worker(*(str(one.hashed(study)) for one in arrivals))
+        if who is None:
+            raise NotFoundError(f"study {slug!r} has no participant with that worker id")
+        return who
+
+    def forget(self, slug: str, name: str) -> list[str]:
+        """Delete a participant, by their pseudonym: answers, times, codes, recruitment, all.
+
+        Their place is free again. Earlier exports are not touched. Returns the files or tables that
+        may still hold it, as `Store.wipe` does.
+        """
+        with studies.writing(self._store, slug) as records:
+            who = records.participant_named(name)
+            if who is None:
+                raise NotFoundError(
+                    f"study {slug!r} has no participant {name!r}; names look like p-1a2b…"
+                )
+            records.delete_participant(who)
+        return self._store.wipe()
+
+    def forget_workers(self, slug: str) -> tuple[int, list[str]]:
+        """Delete the recruiting services' ids of all participants, once everybody is paid.
+
+        The answers stay, and so does the keyed hash that makes one worker one participant. Returns
+        how many participants there are, and what may still hold the ids, as `Store.wipe` does.
+        """
+        with studies.writing(self._store, slug) as records:
+            count = records.clear_recruitment()
+        return count, self._store.wipe()
+
     def _replace(
         self,
         design: Design,
@@ -199,3 +245,11 @@ def _check_unused(slug: str, records: StudyRecords) -> None:
             f"study {slug!r} has participants, so its design stays as it is; give the changed "
             "design another slug"
         )
+
+
+def still_held(left: list[str], slug: str) -> str:
+    """Return what to say where files or tables may still hold what was deleted."""
+    return (
+        f"It is deleted, but {', '.join(left)} may still hold it, since something has been reading "
+        f"or writing all the while. When that has ended: useralign study forget {slug} --files"
+    )

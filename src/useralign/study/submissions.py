@@ -6,20 +6,18 @@ through its API; Mechanical Turk reads a table with an X under `Approve` or a re
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from useralign.errors import OptionError
 from useralign.store import studies
 from useralign.store.studies import ATTENTION
-from useralign.study.export import neutral
+from useralign.study.export import table_lines
 from useralign.study.pages import COMPLETED, FAILED_CHECK
-from useralign.study.recruitment import MTURK, PROLIFIC
+from useralign.study.recruitment import MTURK, PROLIFIC, platform_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from useralign.store import Store
     from useralign.store.studies import Participant
@@ -58,23 +56,15 @@ def list_submissions(
     """
     if platform not in (PROLIFIC, MTURK):
         raise OptionError(f"unknown platform {platform!r}; expected {PROLIFIC} or {MTURK}")
+    submissions = []
     with studies.streaming(store, study.slug) as records:
-        return [
-            _submission(who, failed, reject_failed)
-            for chunk in records.participants()
-            for who, failed in _with_checks(chunk, records)
-            if who.source == platform and who.recruitment
-        ]
-
-
-def _with_checks(
-    chunk: Sequence[Participant], records: studies.StudyRecords
-) -> Iterator[tuple[Participant, bool]]:
-    """Iterate over participants, with whether they failed the check of the evaluation."""
-    matchups = records.matchups_of([who.id for who in chunk])
-    for who in chunk:
-        checks = [one.won for one in matchups.get(who.id, []) if one.role == ATTENTION]
-        yield who, False in checks
+        for chunk in records.participants():
+            matchups = records.matchups_of([who.id for who in chunk])
+            for who in chunk:
+                if who.source == platform and who.recruitment:
+                    checks = [m.won for m in matchups.get(who.id, []) if m.role == ATTENTION]
+                    submissions.append(_submission(who, False in checks, reject_failed))
+    return submissions
 
 
 def _submission(who: Participant, failed: bool, reject_failed: bool) -> Submission:
@@ -84,44 +74,30 @@ def _submission(who: Participant, failed: bool, reject_failed: bool) -> Submissi
     decision = APPROVE if outcome == COMPLETED else ASK
     if outcome == FAILED_CHECK and reject_failed:
         decision = REJECT
-    ids = who.recruitment
-    return Submission(
-        ids.get("PROLIFIC_PID") or ids.get("workerId", ""),
-        ids.get("SESSION_ID") or ids.get("assignmentId", ""),
-        ids.get("STUDY_ID") or ids.get("hitId", ""),
-        outcome,
-        decision,
-        _REASONS.get(outcome, "Has not come to the end."),
-    )
+    worker, submission, task = (name or "" for name in platform_ids(who.recruitment))
+    reason = _REASONS.get(outcome, "Has not come to the end.")
+    return Submission(worker, submission, task, outcome, decision, reason)
 
 
 def platform_files(platform: str, submissions: Sequence[Submission]) -> dict[str, str]:
     """Return what a platform takes, as texts by the ends of their files' names."""
     if platform == MTURK:
-        columns = ("HITId", "AssignmentId", "WorkerId", "Approve", "Reject", "Outcome")
-        rows = [
+        header = ("HITId", "AssignmentId", "WorkerId", "Approve", "Reject", "Outcome")
+        marked = [
             (s.task, s.id, s.worker, _mark(s, APPROVE, "X"), _mark(s, REJECT, s.reason), s.outcome)
             for s in submissions
         ]
-        return {"mturk.csv": _table(columns, rows)}
+        return {"mturk.csv": "".join(table_lines(header, marked))}
     good = [s for s in submissions if s.decision == APPROVE]
-    reviewed = ("participant_id", "submission_id", "decision", "outcome", "reason")
+    columns = ("participant_id", "submission_id", "decision", "outcome", "reason")
     others = [s for s in submissions if s.decision != APPROVE]
-    rest = [(s.worker, s.id, s.decision, s.outcome, s.reason) for s in others]
+    rows = [(s.worker, s.id, s.decision, s.outcome, s.reason) for s in others]
     return {
         "prolific-approve.txt": "".join(f"{s.worker}\n" for s in good),
         "prolific-approve.json": json.dumps({"submission_ids": [s.id for s in good]}) + "\n",
-        "prolific-review.csv": _table(reviewed, rest),
+        "prolific-review.csv": "".join(table_lines(columns, rows)),
     }
 
 
 def _mark(submission: Submission, decision: str, text: str) -> str:
     return text if submission.decision == decision else ""
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([neutral(cell) for cell in row] for row in rows)
-    return buffer.getvalue()

@@ -20,10 +20,8 @@ from useralign.store import digest
 from useralign.store.studies import reading
 from useralign.study import export, results, submissions
 from useralign.study.flags import measure_people
-from useralign.study.forget import forget as forget_participant
-from useralign.study.forget import still_held
-from useralign.study.recruiting import Arrival
-from useralign.study.recruitment import LINK
+from useralign.study.recruitment import LINK, Arrival
+from useralign.study.studies import still_held
 from useralign.web import rehearsal
 from useralign.web.identity import check_form_token, form_token
 from useralign.web.rendering import as_file, render
@@ -115,7 +113,7 @@ def study(
     with reading(store, slug) as records:
         finish_times = records.finish_times()
         recent = records.recent_participants(_ALL if people == "all" else _RECENT)
-        measures = measure_people(records, about.design.pages, recent)
+        measures = measure_people(records, about.design.pages, [who.id for who in recent])
     values = {
         "study": about,
         "design": about.design,
@@ -236,16 +234,9 @@ def _raised(measures: Measures, about: Study) -> list[str]:
 
 
 @router.post("/studies/{slug}/forget")
-def forget(
-    request: Request,
-    _: Admin,
-    flow: Flow,
-    slug: str,
-    name: Annotated[str, Form(max_length=40)],
-) -> Response:
+def forget(_: Admin, flow: Flow, slug: str, name: Annotated[str, Form(max_length=40)]) -> Response:
     """Delete a participant and all their answers."""
-    left = forget_participant(request.app.state.store, flow.studies.get(slug), name)
-    note = "held" if left else "forgotten"
+    note = "held" if flow.studies.forget(slug, name) else "forgotten"
     return RedirectResponse(f"{PATH}/studies/{slug}?note={note}", 303)
 
 

@@ -17,15 +17,14 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
-from useralign.errors import ConflictError, InputError, UseralignError
+from useralign.errors import ConflictError, UseralignError
 from useralign.store import digest
 from useralign.study import ParticipantFlow, Study
 from useralign.study.design import QUERY, split_stage
 from useralign.study.flags import LEFT
-from useralign.study.flow import MILLISECONDS, ElsewhereError, PageForm
+from useralign.study.flow import MILLISECONDS, ElsewhereError
 from useralign.study.pages import DECLINED, QUOTA_FULL, RETURNED, WITHDRAWN, in_language
-from useralign.study.recruiting import Arrival, arrive, completion
-from useralign.study.recruitment import MTURK_HOSTS
+from useralign.study.recruitment import MTURK_HOSTS, Arrival, arrive, completion
 from useralign.study.wording import ENGLISH, PLAIN, RefusedError, Words, choose_language
 from useralign.web import form_answers
 from useralign.web.identity import set_cookie, visitor
@@ -199,7 +198,7 @@ def _take(
         if form.left:
             flow.note(slug, token, form.stage, form.step, {LEFT: str(form.left)})
     elif flow.studies.get(slug).design.page(name) is not None:
-        return flow.submit(slug, token, form.stage, form.step, PageForm(fields, client))
+        return flow.submit(slug, token, form.stage, form.step, fields, client=client)
     return {}
 
 
@@ -232,7 +231,7 @@ def _token_in(form: Mapping[str, str], arrival: Arrival) -> str:
         raise ConflictError("accept the task first; a preview takes no place")
     token = form.get("token", "")
     if not _TOKEN.fullmatch(token):
-        raise InputError("this form is not whole; open the study's page again")
+        raise RefusedError("refused_form")
     return token
 
 
@@ -339,18 +338,22 @@ def _problem(request: Request, error: Exception, study: Study | None = None) -> 
     language, contact, words = ENGLISH, "", Words(PLAIN, {}, ENGLISH)
     if study is not None:
         language = _language(request, study, request.query_params.get("lang", ""))
-        contact, words = (
-            in_language(study.design.contact, language),
-            study.design.words_in(language),
-        )
-    title = "slow" if status == 429 else "failed" if status >= 500 else ""
-    heading = words(f"refused_{title}_title" if title else "refused_title")
+        contact = in_language(study.design.contact, language)
+        words = study.design.words_in(language)
+    heading = words("refused_title")
     if status == 404:
         detail = words("refused_missing")
+    elif status == 429:
+        heading = words("refused_slow_title")
+        detail = words("refused_slow", seconds=headers.get("Retry-After", "60"))
+    elif status >= 500:
+        heading, detail = words("refused_failed_title"), words("refused_failed")
     elif isinstance(error, RefusedError):
         detail = words(error.key, **error.values)
     elif isinstance(error, ElsewhereError):
         heading, detail = words("elsewhere_title"), words("elsewhere_text")
+    elif isinstance(error, ConflictError):  # of the first page: only a preview has one
+        detail = words("consent_preview")
     values = {
         "path": request.url.path, "status": status, "lang": language, "w": words,
         "heading": heading, "detail": detail, "contact": contact,

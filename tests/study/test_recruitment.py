@@ -9,7 +9,7 @@ import pytest
 from tests.study.conftest import Walker, small_design
 from useralign.errors import InputError
 from useralign.study import Study
-from useralign.study.recruiting import (
+from useralign.study.recruitment import (
     PREVIEW,
     arrive,
     invitation,
