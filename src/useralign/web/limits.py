@@ -14,12 +14,11 @@ import hashlib
 import hmac
 import ipaddress
 import math
-import threading
-from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
-import anyio
+from anyio import Semaphore
 from starlette.exceptions import HTTPException
 from starlette.requests import Request  # noqa: TC002 - the framework reads the annotation
 
@@ -35,7 +34,6 @@ DAY = 24 * 3600
 AT_ONCE, WAITING = 1, 24
 # Many people may share an address, or a proxy that is not believed.
 AT_ONCE_AN_ADDRESS, WAITING_AN_ADDRESS = 4, 256
-PAUSE = 0.02  # seconds between looking whether it is one's turn
 
 
 class Limiter:
@@ -79,40 +77,19 @@ class Turns:
     """
 
     def __init__(self, at_once: int, waiting: int) -> None:
-        self._at_once, self._most = at_once, at_once + waiting
-        self._working: Counter[str] = Counter()
-        self._present: Counter[str] = Counter()  # at work or waiting
-        self._lock = threading.Lock()
+        self._at_once, self._waiting = at_once, waiting
+        # Those of the keys that somebody works or waits for.
+        self._semaphores: WeakValueDictionary[str, Semaphore] = WeakValueDictionary()
 
     @asynccontextmanager
     async def turn(self, key: str) -> AsyncIterator[None]:
         """Wait for a turn, and have it until the end; 429 if too many wait already."""
-        if not self._add(self._present, key, self._most):
+        semaphore = self._semaphores.setdefault(key, Semaphore(self._at_once))
+        if not semaphore.value and semaphore.statistics().tasks_waiting >= self._waiting:
             detail = "Too many requests at once. Try again in 1 s."
             raise HTTPException(429, detail, {"Retry-After": "1"})
-        try:
-            while not self._add(self._working, key, self._at_once):
-                await anyio.sleep(PAUSE)
-            try:
-                yield
-            finally:
-                self._take_away(self._working, key)
-        finally:
-            self._take_away(self._present, key)
-
-    def _add(self, counter: Counter[str], key: str, most: int) -> bool:
-        """Count one more, unless there are so many; return whether there was room."""
-        with self._lock:
-            room = counter[key] < most
-            counter[key] += room
-            return room
-
-    def _take_away(self, counter: Counter[str], key: str) -> None:
-        """Count one less; what is none is forgotten."""
-        with self._lock:
-            counter[key] -= 1
-            if not counter[key]:
-                del counter[key]
+        async with semaphore:
+            yield
 
 
 async def in_turn(request: Request) -> AsyncIterator[None]:
