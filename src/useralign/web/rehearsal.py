@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST = 50  # people of one simulation from the pages
 THREAD = "rehearsal"
-_SERVER = "useralign.web.simulation_server"
+_SERVER = "useralign.web.serving"  # by name: it imports all of the application, and so this
 _RUNNING = threading.Lock()
 _LOG = logging.getLogger(__name__)
 _UNTIL = 300.0  # seconds after which such a simulation is given up

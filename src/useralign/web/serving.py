@@ -1,8 +1,13 @@
-"""Running the application: one process or several, on one socket."""
+"""Running the application: one process or several, on one socket.
+
+`python -m useralign.web.serving NUMBER-OF-SOCKET` serves simulated people, over the database that
+`USERALIGN_DATABASE` names, with none of the limits that real visitors meet; see `rehearsal`.
+"""
 
 from __future__ import annotations
 
 import logging.config
+import math
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -25,12 +30,11 @@ from useralign.store.database import default_url
 from useralign.web import logs
 from useralign.web.app import create_app
 from useralign.web.connections import BoundedProtocol
+from useralign.web.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from multiprocessing.context import SpawnProcess
-
-    from useralign.web.settings import Settings
 
 _QUEUE = 1024
 SWITCH = 0.001  # seconds after which a thread that computes lets another go on
@@ -57,19 +61,22 @@ class Serving:
 
 
 def serve(serving: Serving, ready: Callable[[str], None]) -> None:
-    """Serve until stopped by Ctrl-C or a signal; `ready` gets the address once it answers."""
+    """Serve until stopped by Ctrl-C or a signal; `ready` gets the address.
+
+    It is called when connections are taken: who comes before an application is up waits for it.
+    """
     listening = _socket(serving.host, serving.port)
     address = _address(serving.host, listening.getsockname()[1])
     store = open_store(serving.database)  # before any worker, so that one migrates
     try:
-        if serving.settings.workers == 1:
-            app = create_app(store, serving.settings)
-            _warm()
-            _Server(uvicorn.Config(app, **_HOW), lambda: ready(address)).run([listening])
-        else:
-            listening.listen(_QUEUE)  # who comes before the workers are up waits for them
-            ready(address)
+        app = create_app(store, serving.settings) if serving.settings.workers == 1 else None
+        listening.listen(_QUEUE)
+        ready(address)
+        if app is None:
             _serve_by_workers(serving, listening)
+        else:
+            _warm()
+            uvicorn.Server(uvicorn.Config(app, **_HOW)).run([listening])
     finally:
         store.close()
         listening.close()
@@ -103,8 +110,8 @@ def _serve_by_workers(serving: Serving, listening: socket.socket) -> None:
             worker.kill()
 
 
-def _work(serving: Serving, listening: socket.socket) -> None:
-    """Serve in a worker process, until told to stop or left alone."""
+def _work(serving: Serving, listening: socket.socket, **others: Any) -> None:
+    """Serve in a process beside another, until told to stop or left alone."""
     logging.config.dictConfig(logs.CONFIGURATION)
     try:
         app = create_app(open_store(serving.database), serving.settings)
@@ -112,31 +119,18 @@ def _work(serving: Serving, listening: socket.socket) -> None:
         logging.getLogger("useralign.web").warning("a worker cannot start: %s", logs.brief(error))
         sys.exit(1)
     _warm()
-    server = uvicorn.Server(uvicorn.Config(app, **_HOW))
+    server = uvicorn.Server(uvicorn.Config(app, **(_HOW | others)))
     threading.Thread(target=_end_with_parent, args=(server,), daemon=True).start()
     with suppress(KeyboardInterrupt):
         server.run([listening])
 
 
 def _end_with_parent(server: uvicorn.Server) -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
+    if (parent := multiprocessing.parent_process()) is not None:
         parent.join()
-        server.should_exit = True
-
-
-class _Server(uvicorn.Server):
-    """A server that calls `ready` once it answers requests."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then call `ready`."""
-        await super().startup(sockets)
-        if not self.should_exit:
-            self._ready()
+    else:
+        sys.stdin.read()  # a pipe, which is closed when whoever started us is gone
+    server.should_exit = True
 
 
 def _socket(host: str, port: int) -> socket.socket:
@@ -175,3 +169,11 @@ def _load_embedder() -> None:
     import scipy.special  # noqa: F401, PLC0415 - takes a moment, and the first screen needs it
 
     embedder_for(None, "text").embed_texts(["warm"])
+
+
+if __name__ == "__main__":
+    # All simulated people come from one network address, on more connections than others may have.
+    unlimited = Settings(
+        asks_per_hour=math.inf, answers_per_minute=math.inf, limit_participants=False
+    )
+    _work(Serving(unlimited), socket.socket(fileno=int(sys.argv[1])), http="auto")
