@@ -26,7 +26,7 @@ from useralign.models import chat
 from useralign.pool import Pool
 from useralign.store import UserResponse
 from useralign.web import start_session
-from useralign.web.api.models import Strict, Text
+from useralign.web.api import Strict, Text
 from useralign.web.identity import Caller, caller_of, person_owner
 
 if TYPE_CHECKING:

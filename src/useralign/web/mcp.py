@@ -37,11 +37,11 @@ from useralign.errors import AnswerError, ModelUnavailableError, NotFoundError, 
 from useralign.memory import describe
 from useralign.memory.from_store import memory_of
 from useralign.pool import Candidate, Pool
-from useralign.pooling import PoolRequest, check_question, find_pool
+from useralign.pooling import PoolRequest, check_question
 from useralign.reasons import leanings, why
 from useralign.store import UserResponse, digest
 from useralign.web import start_session, words
-from useralign.web.api.models import MOST_CANDIDATES, Text
+from useralign.web.api import MOST_CANDIDATES, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -235,14 +235,13 @@ class Assistant:
             different = dict.fromkeys(text.strip() for text in candidates)
             texts = [Candidate(text=text, source="given") for text in different]
             return str(pools.add(Pool.from_texts(line, texts), owner))
-        if (ready := find_pool(PoolRequest(line))) is None:
-            return None
-        return str(pools.add(ready[0], None if ready[1] else owner))
+        ready: str | None = self._state.pool_jobs.find_ready(owner, PoolRequest(line))
+        return ready
 
     async def _made(self, ctx: Context, owner: str, question: str) -> str:
         """Have a model write the candidates, and say how far it is."""
         jobs = self._state.pool_jobs
-        job_id = await run_in_threadpool(jobs.start, owner, {"question": question})
+        job_id = await run_in_threadpool(jobs.start, owner, PoolRequest(question))
         while True:
             job: PoolJob = await run_in_threadpool(jobs.get, job_id, owner)
             if job.state == "ready" and job.pool_id is not None:

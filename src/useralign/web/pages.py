@@ -14,7 +14,7 @@ from useralign import domains, models
 from useralign.errors import ConflictError, InputError, ModelUnavailableError, OptionError
 from useralign.memory import summary
 from useralign.memory.from_store import memory_of
-from useralign.pooling import PoolRequest, check_question, find_pool, nearest_shipped
+from useralign.pooling import PoolRequest, check_question, nearest_shipped
 from useralign.store import GRACE
 from useralign.web import pool_jobs, start_session, uploads
 from useralign.web.identity import COOKIE, CurrentVisitor, set_cookie
@@ -85,7 +85,6 @@ def ask(
     }
     own, trouble = uploads.read(listed, files)
     ready: str | None
-    job: dict[str, Any] = {}
     try:
         if trouble:
             raise OptionError(trouble)
@@ -93,7 +92,10 @@ def ask(
             text = check_question(question) if question.strip() else ""
             ready = own.store(state.store.pools, text, who.owner)
         else:
-            ready, job = _obtain(state, who.owner, _parse_request(question, kind, model))
+            wanted = _parse_request(question, kind, model)
+            ready = state.pool_jobs.find_ready(who.owner, wanted)
+            if ready is None:
+                _check_makable(wanted, allowed=state.settings.visitors_may_make)
     except ModelUnavailableError as error:
         return show_start(request, who.owner, str(error), question, own.listed, helpless=True)
     except InputError as error:
@@ -103,23 +105,10 @@ def ask(
         screen = start_session.begin(state.store, state.live, ready, who.owner, begin)
         return to(request, f"/s/{screen.session_id}")
     try:
-        job_id = state.pool_jobs.start(who.owner, job | {"begin": begin}, pool_jobs.MOST_OPEN)
+        job_id = state.pool_jobs.start(who.owner, wanted, begin, pool_jobs.MOST_OPEN)
     except ConflictError:
         return show_start(request, who.owner, BUSY, question, own.listed)
     return to(request, f"/making/{job_id}")
-
-
-def _obtain(state: Any, owner: str, pool_request: PoolRequest) -> tuple[str | None, dict[str, Any]]:
-    """Return the id of the pool if it is there, else None; and the request to make one.
-
-    Raises `OptionError` or `ModelUnavailableError` if no model can make the answers.
-    """
-    ready = find_pool(pool_request)
-    if ready is not None:
-        return state.store.pools.add(ready[0], None if ready[1] else owner), {}
-    _check_makable(pool_request, allowed=state.settings.visitors_may_make)
-    names = ("question", "kind", "model")
-    return None, {name: getattr(pool_request, name) for name in names}
 
 
 @router.get("/making/{making_id}")

@@ -82,11 +82,31 @@ class JobRunner:
         self._local_turn = threading.Lock()
         self._closing = threading.Event()
 
-    def start(self, owner: str, request: Mapping[str, Any], most: int | None = None) -> str:
-        """Begin to make a pool and return the job's id; for the request see `PoolJob`.
+    def find_ready(self, owner: str, wanted: PoolRequest) -> str | None:
+        """Return the id of a pool that need not be made, which is stored now; None if it must be.
+
+        One that ships with its question is everybody's.
+        """
+        if (ready := find_pool(wanted)) is None:
+            return None
+        pool, shipped = ready
+        return self._store.pools.add(pool, owner if shipped is None else None)
+
+    def start(
+        self,
+        owner: str,
+        wanted: PoolRequest,
+        begin: Mapping[str, Any] | None = None,
+        most: int | None = None,
+    ) -> str:
+        """Begin to make a pool and return the job's id; `begin` are the options of its session.
 
         Raises `ConflictError` if the owner has `most` unfinished jobs already.
         """
+        names = ("question", "kind", "model", "size")
+        request: dict[str, Any] = {name: getattr(wanted, name) for name in names}
+        if begin is not None:
+            request["begin"] = begin
         job_id = self._store.pool_jobs.add(owner, request, self._settings.now(), most)
         self._set_to_work(job_id)
         return job_id

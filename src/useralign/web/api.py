@@ -1,23 +1,39 @@
-"""What the API takes and gives, and how the library's objects become what it gives."""
+"""The HTTP API: what it takes and gives, its routes, and its description (OpenAPI)."""
 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.openapi.utils import get_openapi
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
+from useralign import models
 from useralign.answers import losers_to
+from useralign.errors import AnswerError, NotFoundError, OptionError, PoolError, UseralignError
+from useralign.pool import Candidate, Pool
+from useralign.pooling import PoolRequest, check_question
 from useralign.reasons import why
-from useralign.store import FEW
-from useralign.web import tokens, words
-from useralign.web.form_answers import proposals
+from useralign.store import FEW, StoredSession, UserResponse
+from useralign.web import form_answers, tokens, words
+from useralign.web.identity import OPENAI, Caller, Granted, Person, person_owner
+from useralign.web.limits import in_turn
+from useralign.web.rendering import page
 
 if TYPE_CHECKING:
-    from useralign.pool import Candidate, Pool
-    from useralign.session import Session
-    from useralign.store import PoolJob, Screen
+    from collections.abc import Callable
 
+    from fastapi import FastAPI
+
+    from useralign.models import Generator
+    from useralign.session import Session
+    from useralign.store import Screen
+    from useralign.web.pool_jobs import JobRunner
+
+router = APIRouter(prefix="/api", dependencies=[Depends(in_turn)])
+reference_router = APIRouter(include_in_schema=False)
 MOST_CANDIDATES = 2000
 MOST_NUMBERS = 400_000
 _OWN_ARGUMENTS = {
@@ -162,7 +178,9 @@ class MakingOut(BaseModel):
     made: int = Field(description="How many answers there are.")
     wanted: int = Field(description="How many there shall be.")
     note: str = Field(description="What it is doing, or why it failed.")
-    pool: str | None = Field(description="The pool's id, once it is ready.")
+    pool: str | None = Field(
+        validation_alias="pool_id", description="The pool's id, once it is ready."
+    )
 
 
 class ModelOut(BaseModel):
@@ -386,13 +404,6 @@ def pool_out(pool_id: str, pool: Pool) -> PoolOut:
     )
 
 
-def making_out(job: PoolJob) -> MakingOut:
-    """Return how far a pool is."""
-    names = ("id", "state", "made", "wanted", "note")
-    values = {name: getattr(job, name) for name in names}
-    return MakingOut.model_validate(values | {"pool": job.pool_id})
-
-
 def comparison_out(screen: Screen, session: Session) -> ComparisonOut:
     """Return what to show now."""
     candidates = [
@@ -414,6 +425,21 @@ def comparison_out(screen: Screen, session: Session) -> ComparisonOut:
     )
 
 
+def session_out(stored: StoredSession) -> SessionOut:
+    """Return a session."""
+    session = stored.session
+    return SessionOut(
+        id=stored.id,
+        pool=stored.screen.pool_id,
+        method=session.method.name,
+        epsilon=session.epsilon,
+        budget=session.budget,
+        shown=session.per_screen,
+        seed=session.seed,
+        comparison=comparison_out(stored.screen, session),
+    )
+
+
 def wishes_out(session: Session) -> WishesOut:
     """Return the wishes in force, and those to propose."""
     label = [candidate.label for candidate in session.pool]
@@ -429,30 +455,17 @@ def wishes_out(session: Session) -> WishesOut:
         ],
         chips=[
             ChipOut(text=chip.text, hides=chip.hides, favours=chip.favours)
-            for chip in proposals(session)
+            for chip in form_answers.proposals(session)
         ],
     )
 
 
-def session_out(screen: Screen, session: Session) -> SessionOut:
-    """Return a session."""
-    return SessionOut(
-        id=screen.session_id,
-        pool=screen.pool_id,
-        method=session.method.name,
-        epsilon=session.epsilon,
-        budget=session.budget,
-        shown=session.per_screen,
-        seed=session.seed,
-        comparison=comparison_out(screen, session),
-    )
-
-
-def result_out(screen: Screen, session: Session) -> ResultOut:
+def result_out(stored: StoredSession) -> ResultOut:
     """Return how a session ended, or how it stands."""
+    screen, session = stored.screen, stored.session
     label = [candidate.label for candidate in session.pool]
     return ResultOut(
-        session=screen.session_id,
+        session=stored.id,
         question=session.pool.question,
         answer=candidate_out(session.pool[screen.best]),
         shortlist=[candidate_out(candidate) for candidate in session.shortlist],
@@ -480,3 +493,310 @@ def result_out(screen: Screen, session: Session) -> ResultOut:
 def finite(value: float) -> float | None:
     """Return a number that JSON can hold."""
     return value if math.isfinite(value) else None
+
+
+@router.post(
+    "/pools",
+    tags=["pools"],
+    status_code=201,
+    responses={202: {"model": MakingOut, "description": "A model is making the pool."}},
+)
+def make_a_pool(
+    request: Request, response: Response, caller: Person, grant: Granted, body: NewPool
+) -> PoolOut | MakingOut:
+    """Make a pool: of your own answers, at once; or of a model's, in the background."""
+    state = request.app.state
+    state.limits.asks.take(caller)
+    pool = _pool_in(body)
+    if grant is not None and (pool is None or grant.pool is not None):
+        raise PoolError("a token makes pools of given texts alone, and none if it is for one pool")
+    pool_id: str | None
+    if pool is not None:
+        pool_id = state.store.pools.add(pool, caller)
+    else:
+        jobs: JobRunner = state.pool_jobs
+        wanted = PoolRequest(
+            check_question(body.question),
+            model=body.model,
+            size=body.size,
+            images=body.kind == "image",
+        )
+        pool_id = None if wanted.images else jobs.find_ready(caller, wanted)
+        if pool_id is None:
+            if wanted.model not in {None, *(choice.name for choice in models.available())}:
+                raise OptionError(
+                    f"the model {wanted.model!r} is not at hand; GET /api/models lists those that "
+                    "are"
+                )
+            job = jobs.get(jobs.start(caller, wanted), caller)
+            response.status_code = 202
+            response.headers["Location"] = f"/api/makings/{job.id}"
+            return MakingOut.model_validate(job, from_attributes=True)
+    response.headers["Location"] = f"/api/pools/{pool_id}"
+    return pool_out(pool_id, state.store.pools.get(pool_id, caller))
+
+
+@router.get("/pools/{pool_id}", tags=["pools"])
+def get_a_pool(request: Request, caller: Caller, pool_id: str) -> PoolOut:
+    """Return a pool."""
+    return pool_out(pool_id, request.app.state.store.pools.get(pool_id, caller))
+
+
+@router.delete("/pools/{pool_id}", tags=["pools"], status_code=204)
+def delete_a_pool(request: Request, caller: Caller, pool_id: str) -> Response:
+    """Delete a pool of your own, with every session over it and everything told in them."""
+    request.app.state.store.pools.delete(pool_id, caller)
+    return Response(status_code=204)
+
+
+@router.get("/makings/{making_id}", tags=["pools"])
+def get_a_making(request: Request, caller: Caller, making_id: str) -> MakingOut:
+    """Return how far a pool is that a model makes."""
+    job = request.app.state.pool_jobs.get(making_id, caller)
+    return MakingOut.model_validate(job, from_attributes=True)
+
+
+@router.get("/models", tags=["pools"])
+def list_models(_: Caller) -> list[ModelOut]:
+    """List the models that can make answers here."""
+    return [
+        ModelOut(name=choice.name, label=choice.label, makes=sorted(choice.makes))
+        for choice in models.available()
+    ]
+
+
+def _pool_in(body: NewPool) -> Pool | None:
+    """Return the pool of the answers in a request, or None if there are none."""
+    candidates: list[Candidate] | None = None
+    if body.texts is not None:
+        if body.candidates is not None:
+            raise PoolError("texts and candidates were both given; expected one of them")
+        candidates = [Candidate(text=text, source="given") for text in body.texts]
+    elif body.candidates is not None:
+        candidates = [
+            Candidate(text=item.text, id=item.id, source=item.source or "given")
+            for item in body.candidates
+        ]
+        ids = [item.id for item in body.candidates if item.id is not None]
+        if len(set(ids)) < len(ids):
+            raise PoolError("two candidates have the same id; ids must differ")
+    if body.features is not None:
+        if sum(map(len, body.features)) > MOST_NUMBERS:
+            raise PoolError(f"features have more than {MOST_NUMBERS} numbers; give fewer")
+        how = body.normalise or "ball"
+        return Pool(body.question, candidates, body.features, body.baseline, normalise=how)
+    if candidates is None:
+        return None
+    how = body.normalise or "unit"
+    return Pool.from_texts(body.question, candidates, baseline=body.baseline, normalise=how)
+
+
+@router.post("/tokens", tags=["tokens"], status_code=201)
+def make_a_token(request: Request, caller: Caller, body: NewToken) -> TokenOut:
+    """Make a token with which one person may hold sessions in a page of another site."""
+    state = request.app.state
+    if body.pool is not None:
+        state.store.pools.get(body.pool, caller)
+    expires = state.settings.now() + body.seconds
+    grant = tokens.Grant(person_owner(request, body.person), caller, body.pool, expires)
+    token = tokens.sign(grant, state.settings.signing)
+    return TokenOut(token=token, expires=expires, pool=body.pool)
+
+
+@router.post("/sessions", tags=["sessions"], status_code=201)
+def begin_a_session(
+    request: Request, response: Response, caller: Person, grant: Granted, body: NewSession
+) -> SessionOut:
+    """Begin a session over a pool."""
+    state = request.app.state
+    if grant is not None and grant.pool not in (None, body.pool):
+        raise NotFoundError("this token is for another pool")
+    state.limits.asks.take(caller)
+    settings = body.model_dump(exclude={"pool"}, exclude_unset=True)
+    if settings.get("shown", 2) is None:
+        del settings["shown"]
+    settings |= {"method": body.method, "seed": body.seed}
+    try:
+        screen = state.live.create(
+            body.pool, caller, settings, lender=grant.issuer if grant else None
+        )
+    except UseralignError:
+        raise
+    except (TypeError, ValueError, OverflowError) as error:  # an option of a wrong kind
+        raise OptionError(f"the options do not fit the method: {error}") from error
+    response.headers["Location"] = f"/api/sessions/{screen.session_id}"
+    return session_out(state.live.open(screen.session_id, caller))
+
+
+def _opened(request: Request, caller: Person, session_id: str) -> StoredSession:
+    """Return the session of a request."""
+    stored: StoredSession = request.app.state.live.open(session_id, caller)
+    return stored
+
+
+Opened = Annotated[StoredSession, Depends(_opened)]
+
+
+@router.get("/sessions/{session_id}", tags=["sessions"])
+def get_a_session(stored: Opened) -> SessionOut:
+    """Return a session and what to show now."""
+    return session_out(stored)
+
+
+@router.get("/sessions/{session_id}/comparison", tags=["sessions"])
+def get_the_comparison(stored: Opened) -> ComparisonOut:
+    """Return what to show now: always the same candidates in the same order, until answered."""
+    return comparison_out(stored.screen, stored.session)
+
+
+@router.post("/sessions/{session_id}/answers", tags=["sessions"])
+def answer(
+    request: Request, caller: Person, grant: Granted, session_id: str, body: NewAnswer
+) -> ComparisonOut:
+    """Send what the person did, and get what to show next.
+
+    The same answer to the same step again changes nothing and returns the same reply, so it is
+    safe to send it until it is answered. A different answer to an answered step is a conflict.
+    """
+    state = request.app.state
+    state.limits.answers.take(f"{caller} {session_id}")
+    stored: StoredSession = state.live.open(session_id, caller)
+    may_ask = state.settings.visitors_may_make or grant is None
+    judge = partial(form_answers.judge_for, request, caller, may_ask=may_ask)
+    response = _response_in(body, stored, judge)
+    screen = stored.answer(body.step, response, milliseconds=body.milliseconds)
+    return comparison_out(screen, stored.session)
+
+
+@router.get("/sessions/{session_id}/result", tags=["sessions"])
+def get_the_result(stored: Opened) -> ResultOut:
+    """Return the answer that fits; before the end, the favourite so far."""
+    return result_out(stored)
+
+
+@router.get("/sessions/{session_id}/wishes", tags=["sessions"])
+def get_the_wishes(stored: Opened) -> WishesOut:
+    """Return what matters to the person and what it does, and wishes to propose.
+
+    A wish is told as an answer of the kind `wish`, and taken back by one of the kind `withdraw`.
+    """
+    return wishes_out(stored.session)
+
+
+@router.delete("/sessions/{session_id}", tags=["sessions"], status_code=204)
+def delete_a_session(request: Request, caller: Person, session_id: str) -> Response:
+    """Delete a session with everything that was told in it."""
+    request.app.state.live.forget(session_id, caller)
+    request.app.state.store.rinse()
+    return Response(status_code=204)
+
+
+def _response_in(
+    body: NewAnswer, stored: StoredSession, model: Callable[[], Generator | None]
+) -> UserResponse:
+    """Return the response in a request, with candidates as positions on that screen."""
+    if body.kind == "remark":
+        return form_answers.remark_on(stored.session, body.text or "")
+    if body.kind in ("wish", "withdraw"):
+        return form_answers.wish(body.kind, body.text or "", model)
+    if body.kind == "choice":
+        if body.winner is None:
+            raise AnswerError("a choice needs winner, the index or id of one of those shown")
+        return UserResponse("choice", position=_position(body.winner, body.step, stored))
+    if body.kind == "final":
+        return UserResponse("final", position=_index(body.winner, stored))
+    if body.kind == "ranking":
+        order = [_position(which, body.step, stored) for which in body.ranking or []]
+        return UserResponse("ranking", order=tuple(order))
+    return UserResponse(body.kind)
+
+
+def _position(which: int | str, step: int, stored: StoredSession) -> int:
+    candidates, pool = stored.candidates_at(step), stored.session.pool
+    for position, k in enumerate(candidates):
+        if which == (k if isinstance(which, int) else pool[k].label):
+            return position
+    names = ", ".join(f"{k} ({pool[k].label})" for k in candidates) or "none: the session is over"
+    raise AnswerError(f"{which!r:.60} is not on that screen; expected one of {names}")
+
+
+def _index(which: int | str | None, stored: StoredSession) -> int:
+    """Return the index of a candidate that is named by its index or id."""
+    for candidate in stored.session.pool:
+        if which is not None and which in (candidate.index, candidate.label):
+            return candidate.index
+    raise AnswerError(
+        f"a final choice needs winner, the index or id of any candidate; got {which!r:.60}"
+    )
+
+
+PROBLEMS = {
+    "400": "The body cannot be read.",
+    "401": "A key is needed.",
+    "403": "The request came from another site.",
+    "404": "There is no such thing, or it is somebody else's.",
+    "409": "It contradicts what is recorded, or came out of turn.",
+    "413": "The body is too large.",
+    "422": "Something given is not usable; nothing has changed.",
+    "429": "Too many at once; Retry-After says when to try again.",
+    "501": "An optional part of the server is not installed.",
+    "502": "A model answered with nothing usable.",
+    "503": "A model or the database cannot be reached.",
+}
+_FRAMEWORKS = ("HTTPValidationError", "ValidationError")
+
+
+def _describe(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI description of an application."""
+    made = get_openapi(
+        title=app.title, version=app.version, description=app.description, routes=app.routes
+    )
+    schemas = made["components"]["schemas"]
+    for name in _FRAMEWORKS:
+        schemas.pop(name, None)
+    schemas |= {model.__name__: model.model_json_schema() for model in (Problem, OpenAIProblem)}
+    for path, operations in made["paths"].items():
+        kind, model = (
+            ("json", OpenAIProblem) if path.startswith(OPENAI) else ("problem+json", Problem)
+        )
+        reference = {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}
+        for operation in operations.values():
+            if app.state.settings.loopback:  # here a key may be sent, but none is needed
+                operation["security"] = [{}, *operation.get("security", [])]
+            for status, meaning in PROBLEMS.items():
+                operation["responses"][status] = {
+                    "description": meaning,
+                    "content": {f"application/{kind}": reference},
+                }
+    return made
+
+
+@reference_router.get("/docs")
+def reference(request: Request) -> Response:
+    """Show every operation with its fields, an example and its replies."""
+    description = request.app.openapi()
+    schemas: dict[str, Any] = description["components"]["schemas"]
+
+    def resolved(schema: dict[str, Any]) -> dict[str, Any]:
+        reference = schema.get("$ref", "").rpartition("/")[2]
+        return dict(schemas.get(reference, schema))
+
+    return page(
+        request,
+        "docs.html",
+        description=description,
+        resolved=resolved,
+        loopback=request.app.state.settings.loopback,
+        base=str(request.base_url).rstrip("/"),
+    )
+
+
+def describe(app: FastAPI) -> None:
+    """Let an application describe itself in our words; the description is built once."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _describe(app)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
