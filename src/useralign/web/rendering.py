@@ -11,7 +11,7 @@ import hashlib
 import unicodedata
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import nh3
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-AnyResponse = TypeVar("AnyResponse", bound="Response")
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
 LONGEST = 20_000  # characters of an answer that a page shows
@@ -36,7 +35,8 @@ TAGS = {
     "blockquote", "br", "code", "del", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre",
     "s", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
-_KEPT_FORMATS = "\u200c\u200d"  # joiners hold scripts and emoji together
+_HARMLESS = "\n\t\u200c\u200d"  # joiners hold scripts and emoji together
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}  # categories of characters
 _DEEPEST = 12  # how deep lists and quotes may nest
 _ABOVE = 2  # how deep the page's own headings go where an answer stands
 
@@ -68,7 +68,7 @@ def render(template: str, values: Mapping[str, Any], status_code: int = 200) -> 
     return HTMLResponse(environment().get_template(template).render(values), status_code)
 
 
-def page(request: Request, template: str, *, status_code: int = 200, **values: Any) -> HTMLResponse:
+def page(request: Request, template: str, *, status_code: int = 200, **values: Any) -> Response:
     """Return a page, and give a stranger their cookie.
 
     To the values for the template are added `who` (the visitor), `form_token` and `path`.
@@ -88,7 +88,7 @@ def as_file(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
-def keep_visitor(request: Request, response: AnyResponse) -> AnyResponse:
+def keep_visitor(request: Request, response: Response) -> Response:
     """Set the cookie of someone who has none yet."""
     who = visitor(request)
     if who.fresh:
@@ -108,13 +108,11 @@ def _reader() -> MarkdownIt:
 @lru_cache(maxsize=512)
 def answer_html(text: str) -> Markup:
     """Return an answer, whatever a model or a user wrote, as HTML."""
-    excerpt, cut = _cut(neutral(text))
+    excerpt, note = neutral(text), ""
+    if len(excerpt) > LONGEST:
+        excerpt = excerpt[:LONGEST].rsplit(" ", 1)[0] + " …"
+        note = f'<p class="cut">Cut here: the whole answer has {len(text):,} characters.</p>'
     html = nh3.clean(_rendered(excerpt), tags=TAGS, attributes={}, link_rel=None)
-    note = (
-        f'<p class="cut">Cut here: the whole answer has {len(text):,} characters.</p>'
-        if cut
-        else ""
-    )
     return Markup(html + note)  # noqa: S704 - cleaned by the allowlist
 
 
@@ -147,16 +145,6 @@ def neutral(text: str) -> str:
     text = text[: 2 * LONGEST]
     if text.replace("\n", "").isprintable():  # as most are: one look is enough
         return text
-    return "".join(char for char in text if _is_printable(char))
-
-
-def _is_printable(char: str) -> bool:
-    if char in "\n\t" or char in _KEPT_FORMATS:
-        return True
-    return unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
-
-
-def _cut(text: str) -> tuple[str, bool]:
-    if len(text) <= LONGEST:
-        return text, False
-    return text[:LONGEST].rsplit(" ", 1)[0] + " …", True
+    return "".join(
+        char for char in text if char in _HARMLESS or unicodedata.category(char) not in _INVISIBLE
+    )

@@ -171,7 +171,8 @@ def _write_pictures(pictures: Sequence[tuple[str, bytes]], folder: Path) -> None
             continue
         written.add(picture.id)
         (folder / f"{number:02}.webp").write_bytes(picture.content)
-        if caption := _caption(name):
+        caption = re.sub(r"[_\-\s]+", " ", Path(name).stem).strip()
+        if not _CAMERA.fullmatch(caption):
             (folder / f"{number:02}.txt").write_text(caption, encoding="utf-8")
     _check_count(len(written), MOST_PICTURES, "picture")
 
@@ -182,23 +183,16 @@ def colours(paths: Sequence[str | Path]) -> NDArray[np.float64]:
     Brightness and two differences of colours on a grid of 6 by 6, and how much of each edge
     direction there is on one of 2 by 2.
     """
-    return np.array([_colours(path) for path in paths])
-
-
-def _colours(path: str | Path) -> NDArray[np.float64]:
-    image = import_extra("PIL.Image", "pictures", "web")
-    with image.open(path) as opened:
-        small = np.asarray(opened.convert("YCbCr").resize((48, 48)), dtype=np.float64) / 255 - 0.5
-    grid = small.reshape(6, 8, 6, 8, 3).mean(axis=(1, 3))
-    down, across = np.gradient(small[:, :, 0])
-    size, way = np.hypot(down, across), np.arctan2(down, across) % np.pi
-    sector = np.minimum((way / np.pi * 4).astype(int), 3)
-    edges = [(size * (sector == k)).reshape(2, 24, 2, 24).sum(axis=(1, 3)) for k in range(4)]
-    strength = np.array(edges).ravel()
-    return np.concatenate([grid.ravel(), strength / max(float(strength.sum()), 1.0)])
-
-
-def _caption(name: str) -> str:
-    """Return what a picture's file name says of it; nothing, if a camera made it up."""
-    stem = re.sub(r"[_\-\s]+", " ", Path(name).stem).strip()
-    return "" if _CAMERA.fullmatch(stem) else stem
+    image, rows = import_extra("PIL.Image", "pictures", "web"), []
+    for path in paths:
+        with image.open(path) as opened:
+            small = np.asarray(opened.convert("YCbCr").resize((48, 48)), dtype=np.float64)
+        small = small / 255 - 0.5
+        grid = small.reshape(6, 8, 6, 8, 3).mean(axis=(1, 3))
+        down, across = np.gradient(small[:, :, 0])
+        size, way = np.hypot(down, across), np.arctan2(down, across) % np.pi
+        sector = np.minimum((way / np.pi * 4).astype(int), 3)
+        edges = [(size * (sector == k)).reshape(2, 24, 2, 24).sum(axis=(1, 3)) for k in range(4)]
+        strength = np.array(edges).ravel()
+        rows.append(np.concatenate([grid.ravel(), strength / max(float(strength.sum()), 1.0)]))
+    return np.array(rows)
