@@ -35,7 +35,7 @@ HEADER = "x-form-token"  # sent by a script
 # The owner of what is made on this machine without a key. Not the digest of anything, so that no
 # cookie or key can stand for it.
 LOCAL = "this machine"
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
+TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")  # as `store.token` makes them
 _scheme = HTTPBearer(
     auto_error=False,
     description="A key made by `useralign serve keys add NAME`. Not needed on the machine itself.",
@@ -68,7 +68,7 @@ def visitor(request: Request) -> Visitor:
     who: Visitor | None = getattr(request.state, "visitor", None)
     if who is None:
         cookie = request.cookies.get(COOKIE, "")
-        who = Visitor(cookie, False) if _TOKEN.fullmatch(cookie) else Visitor(token(), True)
+        who = Visitor(cookie, False) if TOKEN.fullmatch(cookie) else Visitor(token(), True)
         request.state.visitor = who
     return who
 

@@ -25,7 +25,6 @@ from useralign.web.identity import OPENAI
 from useralign.web.rendering import page
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
     from starlette.requests import Request
 
     from useralign.web.settings import Settings
@@ -64,12 +63,6 @@ ADVICE = {
     502: "Try again, or choose another model.",
     503: "Try again in a moment, or choose another model.",
 }
-
-
-def install(app: FastAPI) -> None:
-    """Answer every error of an application in one form."""
-    for kind in (HTTPException, RequestValidationError, UseralignError):
-        app.add_exception_handler(kind, respond)
 
 
 def respond(request: Request, error: Exception) -> Response:
