@@ -73,14 +73,14 @@ def ask(
     small: Annotated[bool, Form()] = False,
 ) -> Response:
     """Begin: at once if the answers are there or were brought along, else by having them made."""
-    state = request.app.state
+    state, agent = request.app.state, request.headers.get("user-agent", "")
     state.limits.asks.take(state.limits.visitor(request))
     begin = {
         "method": method,
         "shown": int(shown) if shown else None,
         "rank": rank,
         "fresh": fresh,
-        "phone": small or _is_phone(request),
+        "phone": small or request.headers.get("sec-ch-ua-mobile") == "?1" or "Mobi" in agent,
         "seed": None,
     }
     own, trouble = uploads.read(listed, files)
@@ -175,15 +175,19 @@ def retry(request: Request, who: CurrentVisitor, making_id: str) -> Response:
 @router.get("/you")
 def you(request: Request, who: CurrentVisitor, done: str = "") -> Response:
     """Show what is stored of a person."""
-    store = request.app.state.store
-    person = store.persons.get(who.owner)
+    state, now = request.app.state, request.app.state.settings.now()
+    state.store.personal.purge(now)
+    deleted = None
+    if waiting := state.store.personal.waiting(who.owner):
+        count, until = waiting  # how many sessions can be brought back, and when no longer
+        deleted = {"sessions": count, "minutes": max(1, round((until - now) / 60))}
     return page(
         request,
         "you.html",
-        person=person,
-        memory=_memory(store, who.owner),
-        sessions=request.app.state.live.all(who.owner),
-        deleted=_deleted(request, who.owner),
+        person=state.store.persons.get(who.owner),
+        memory=_memory(state.store, who.owner),
+        sessions=state.live.all(who.owner),
+        deleted=deleted,
         note=NOTES.get(done, ""),
     )
 
@@ -191,17 +195,6 @@ def you(request: Request, who: CurrentVisitor, done: str = "") -> Response:
 def _memory(store: Store, owner: str) -> dict[str, Any] | None:
     """Return what is remembered of somebody who allows it."""
     return summary(memory_of(store, owner)) if store.persons.get(owner).remember else None
-
-
-def _deleted(request: Request, owner: str) -> dict[str, int] | None:
-    """Return how many sessions can be brought back, and for how many minutes."""
-    state = request.app.state
-    now = state.settings.now()
-    state.store.personal.purge(now)
-    waiting = state.store.personal.waiting(owner)
-    if waiting is None:
-        return None
-    return {"sessions": waiting[0], "minutes": max(1, round((waiting[1] - now) / 60))}
 
 
 @router.post("/you/allow")
@@ -258,8 +251,8 @@ def delete(
 @router.post("/you/restore")
 def restore(request: Request, who: CurrentVisitor) -> Response:
     """Bring back what was deleted a while ago."""
-    found = request.app.state.store.personal.restore(who.owner)
-    response = to(request, "/you?done=" + ("restored" if found else "late"))
+    in_time = request.app.state.store.personal.restore(who.owner)
+    response = to(request, "/you?done=" + ("restored" if in_time else "late"))
     set_cookie(request, response, who.token)
     return response
 
@@ -346,9 +339,3 @@ def _check_makable(pool_request: PoolRequest, *, allowed: bool) -> None:
         what = "draw pictures" if pool_request.images else "write answers"
         which = "That model cannot" if model else "There is no model here that can"
         raise ModelUnavailableError(f"{which} {what}.")
-
-
-def _is_phone(request: Request) -> bool:
-    """Whether a request comes from a small screen, as far as the browser says."""
-    agent = request.headers.get("user-agent", "")
-    return request.headers.get("sec-ch-ua-mobile") == "?1" or "Mobi" in agent
