@@ -24,7 +24,6 @@ from useralign.web import tokens
 from useralign.web.security import SAFE_METHODS, is_same_origin
 
 if TYPE_CHECKING:
-    from starlette.datastructures import State
     from starlette.responses import Response
 
 COOKIE = "useralign"
@@ -53,11 +52,6 @@ class Visitor:
     def owner(self) -> str:
         """What the database knows them by."""
         return digest(self.token)
-
-    @property
-    def form_token(self) -> str:
-        """What their forms carry; see `form_token`."""
-        return form_token(self.token)
 
 
 def visitor(request: Request) -> Visitor:
@@ -155,28 +149,20 @@ def _owner_of(request: Request, key: str) -> str | None:
     New ones are tried one by one, so that many first requests with one key are a single try.
     """
     state, name = request.app.state, digest(key)
-    if _is_right(state, name, key):
-        return name
+    if name in state.right_keys:
+        if state.store.keys.owner_of(key) == name:
+            return name
+        state.right_keys.discard(name)
     with state.trying:
-        if _is_right(state, name, key):
+        if name in state.right_keys:  # since a moment ago
             return name
         visitor = state.limits.visitor(request)
         state.limits.tries.take(visitor)
-        owner: str | None = state.store.keys.owner_of(key) if key else None
+        owner: str | None = state.store.keys.owner_of(key)
         if owner is not None:
             state.limits.tries.give_back(visitor)
             state.right_keys.add(owner)
         return owner
-
-
-def _is_right(state: State, name: str, key: str) -> bool:
-    """Whether a key was right before, and still is."""
-    if name not in state.right_keys:
-        return False
-    if state.store.keys.owner_of(key) == name:
-        return True
-    state.right_keys.discard(name)
-    return False
 
 
 def _bearer(request: Request) -> str:

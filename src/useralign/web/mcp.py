@@ -338,10 +338,9 @@ def _hear(stored: StoredSession, step: int, reply: Any) -> CallToolResult | None
         choice = (reply.content or {}).get("choice")
         if choice not in choices:
             raise AnswerError(f"the form came back with {choice!r:.60}, none of its choices")
-        word = {NONE: "none", ENOUGH: "enough"}.get(str(choice)) or str(
-            choices.index(str(choice)) + 1
-        )
-        stored.answer(step, _response(stored, step, word))
+        kind = {NONE: "neither", ENOUGH: "stop"}.get(str(choice), "choice")
+        position = choices.index(str(choice)) if kind == "choice" else None
+        stored.answer(step, UserResponse(kind, position=position))
         return None
     if isinstance(reply, ElicitResult) and reply.action == "decline":
         stored.answer(step, UserResponse("stop"))

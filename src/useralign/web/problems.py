@@ -68,6 +68,7 @@ ADVICE = {
 def respond(request: Request, error: Exception) -> Response:
     """Return the answer to an error: a problem document for the API, a page elsewhere."""
     status, detail, headers = describe(error)
+    title = HTTPStatus(status).phrase
     if isinstance(error, UseralignError):
         detail = _sentence(for_visitors(error, request.app.state.settings))
     if status == 405:
@@ -77,37 +78,28 @@ def respond(request: Request, error: Exception) -> Response:
             request,
             "problem.html",
             status=status,
-            title=title_of(status),
+            title=title,
             detail=detail,
             advice=ADVICE.get(status, ADVICE[500] if status >= 500 else ADVICE[404]),
             status_code=status,
         )
         answer.headers.update(headers)
         return answer
-    return problem(request, status, detail, headers, _fields(error))
-
-
-def problem(
-    request: Request,
-    status: int,
-    detail: str,
-    headers: dict[str, str] | None = None,
-    extra: dict[str, Any] | None = None,
-) -> JSONResponse:
-    """Return a problem document; in OpenAI's form where its clients call."""
-    if request.url.path.startswith(OPENAI):
-        error = {"message": detail, "type": title_of(status), "param": None, "code": None}
-        return JSONResponse({"error": error | (extra or {})}, status, headers)
+    extra: dict[str, Any] = {}
+    if isinstance(error, RequestValidationError):
+        rows = error.errors()[:20]
+        extra["errors"] = [{"field": _field_path(row), "message": row["msg"]} for row in rows]
+    if request.url.path.startswith(OPENAI):  # in the form that its clients know
+        about = {"message": detail, "type": title, "param": None, "code": None}
+        return JSONResponse({"error": about | extra}, status, headers)
     content = {
         "type": "about:blank",
-        "title": title_of(status),
+        "title": title,
         "status": status,
         "detail": detail,
         "instance": request.url.path,
     }
-    return JSONResponse(
-        content | (extra or {}), status, headers, media_type="application/problem+json"
-    )
+    return JSONResponse(content | extra, status, headers, media_type="application/problem+json")
 
 
 def wants_page(request: Request) -> bool:
@@ -125,7 +117,8 @@ def describe(error: Exception) -> tuple[int, str, dict[str, str]]:
         sentence = PLAIN.get(error.status_code, detail) if detail in _FRAMEWORKS else detail
         return error.status_code, sentence, dict(error.headers or {})
     if isinstance(error, RequestValidationError):
-        return 422, _wrong_fields(error), {}
+        wrong = [f"{_field_path(row)}: {row['msg']}" for row in error.errors()[:5]]
+        return 422, _sentence("; ".join(wrong) or "The request is not understood"), {}
     for kind, status in STATUS:
         if isinstance(error, kind):
             headers = {"Retry-After": RETRY_AFTER} if kind is StoreError else {}
@@ -141,14 +134,6 @@ def _allowed(request: Request) -> dict[str, str]:
     return {}
 
 
-def title_of(status: int) -> str:
-    """Return the name of a status."""
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Error"
-
-
 def for_visitors(error: Exception, settings: Settings) -> str:
     """Return the text of an error; to strangers without the paths and addresses in it."""
     text = str(error)
@@ -162,17 +147,5 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
-def _wrong_fields(error: RequestValidationError) -> str:
-    parts = [f"{_field_path(item)}: {item['msg']}" for item in error.errors()[:5]]
-    return _sentence("; ".join(parts) or "The request is not understood")
-
-
-def _fields(error: Exception) -> dict[str, Any]:
-    if not isinstance(error, RequestValidationError):
-        return {}
-    rows = [{"field": _field_path(item), "message": item["msg"]} for item in error.errors()[:20]]
-    return {"errors": rows}
-
-
-def _field_path(item: dict[str, Any]) -> str:
-    return ".".join(str(part) for part in item["loc"] if part != "body") or "body"
+def _field_path(row: dict[str, Any]) -> str:
+    return ".".join(str(part) for part in row["loc"] if part != "body") or "body"

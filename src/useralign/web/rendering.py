@@ -20,7 +20,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from useralign import __version__
-from useralign.web.identity import FIELD, set_cookie, visitor
+from useralign.web.identity import FIELD, form_token, set_cookie, visitor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,8 +74,8 @@ def page(request: Request, template: str, *, status_code: int = 200, **values: A
     To the values for the template are added `who` (the visitor), `form_token` and `path`.
     """
     who = visitor(request)
-    values = {"who": who, "form_token": who.form_token, "path": request.url.path} | values
-    return keep_visitor(request, render(template, values, status_code))
+    common = {"who": who, "form_token": form_token(who.token), "path": request.url.path}
+    return keep_visitor(request, render(template, common | values, status_code))
 
 
 def to(request: Request, address: str) -> Response:
