@@ -35,14 +35,6 @@ EXAMPLE_DOMAINS = (
 )
 FEW = 3  # questions of a shelf that are shown at once
 MOST_UNFINISHED = 3  # sessions offered to go on with
-NOTES = {
-    "kept": "Your choice is kept.",
-    "forgotten": "Forgotten.",
-    "gone": "Everything was deleted.",
-    "restored": "It is all back.",
-    "late": "There was nothing to bring back.",
-    "purged": "Gone for good.",
-}
 BUSY = (
     f"Answers to {pool_jobs.MOST_OPEN} of your questions are still being written. Wait for one of "
     "them, or cancel it; what you typed is still here."
@@ -188,7 +180,7 @@ def you(request: Request, who: CurrentVisitor, done: str = "") -> Response:
         memory=_memory(state.store, who.owner),
         sessions=state.live.all(who.owner),
         deleted=deleted,
-        note=NOTES.get(done, ""),
+        done=done,
     )
 
 

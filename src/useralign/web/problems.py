@@ -50,19 +50,6 @@ PROGRAMS = ("/api", "/mcp", OPENAI)  # where addresses begin that are not for br
 # Addresses of services, and paths of at least two folders.
 _INSIDES = re.compile(r"(?<!\w)\w+://[^\s,;)]+|(?<![\w.~-])[~/](?:[\w.~-]+/)+[\w.~-]*")
 _FRAMEWORKS = {"Not Found", "Method Not Allowed"}
-ADVICE = {
-    403: "Go back to the page and try once more. If it happens again, allow cookies for this site.",
-    404: "It may have been deleted, or it belongs to someone else. Start from the beginning.",
-    405: "Go back to the page and try again.",
-    409: "Reload the page to see where you are. Nothing you answered was lost.",
-    413: "Make it shorter and try again.",
-    421: "Use the address that the server printed when it started.",
-    422: "Go back, change what the message names, and try again.",
-    429: "Wait a moment, then try again. Nothing you answered was lost.",
-    500: "This is our mistake, not yours. What you answered is kept: reload the page to go on.",
-    502: "Try again, or choose another model.",
-    503: "Try again in a moment, or choose another model.",
-}
 
 
 def respond(request: Request, error: Exception) -> Response:
@@ -74,15 +61,8 @@ def respond(request: Request, error: Exception) -> Response:
     if status == 405:
         headers |= _allowed(request)
     if wants_page(request):
-        answer = page(
-            request,
-            "problem.html",
-            status=status,
-            title=title,
-            detail=detail,
-            advice=ADVICE.get(status, ADVICE[500] if status >= 500 else ADVICE[404]),
-            status_code=status,
-        )
+        values = {"status": status, "title": title, "detail": detail}
+        answer = page(request, "problem.html", **values, status_code=status)
         answer.headers.update(headers)
         return answer
     extra: dict[str, Any] = {}
