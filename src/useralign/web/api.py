@@ -748,14 +748,14 @@ _FRAMEWORKS = ("HTTPValidationError", "ValidationError")
 
 def _describe(app: FastAPI) -> dict[str, Any]:
     """Return the OpenAPI description of an application."""
-    made = get_openapi(
+    description = get_openapi(
         title=app.title, version=app.version, description=app.description, routes=app.routes
     )
-    schemas = made["components"]["schemas"]
+    schemas = description["components"]["schemas"]
     for name in _FRAMEWORKS:
         schemas.pop(name, None)
     schemas |= {model.__name__: model.model_json_schema() for model in (Problem, OpenAIProblem)}
-    for path, operations in made["paths"].items():
+    for path, operations in description["paths"].items():
         kind, model = (
             ("json", OpenAIProblem) if path.startswith(OPENAI) else ("problem+json", Problem)
         )
@@ -768,7 +768,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
                     "description": meaning,
                     "content": {f"application/{kind}": reference},
                 }
-    return made
+    return description
 
 
 @reference_router.get("/docs")

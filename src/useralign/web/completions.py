@@ -189,10 +189,7 @@ class Upstreams:
         self._known: dict[str, Upstream] = {}
 
     def find(self, name: str) -> Upstream:
-        """Return the model behind a name.
-
-        Only models that are at hand can be named: an address in a request leads nowhere.
-        """
+        """Return the model behind a name: one that is at hand; an address leads nowhere."""
         if name in self._known:
             return self._known[name]
         named = name if name in {choice.name for choice in models.available()} else None
@@ -277,10 +274,7 @@ def forget(request: Request, user: Annotated[str, Path(min_length=1, max_length=
 def _prepare(
     state: Any, caller: str, owner: str | None, body: ChatRequest
 ) -> tuple[Upstream, bool]:
-    """Return the model behind, and whether its first answer is streamed as it comes.
-
-    It is if nothing is known that could lead to another.
-    """
+    """Return the model behind, and whether to stream its first answer: if none may fit better."""
     known = False
     if owner is not None:
         state.limits.answers.take(f"{caller} {owner}")

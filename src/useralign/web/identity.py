@@ -55,10 +55,7 @@ class Visitor:
 
 
 def visitor(request: Request) -> Visitor:
-    """Return who makes a request; a stranger gets a new token, set by `rendering.page`.
-
-    The same object for the whole of a request.
-    """
+    """Return who makes a request, all through it; a stranger gets a new token."""
     who: Visitor | None = getattr(request.state, "visitor", None)
     if who is None:
         cookie = request.cookies.get(COOKIE, "")

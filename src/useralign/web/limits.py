@@ -93,10 +93,7 @@ class Turns:
 
 
 async def in_turn(request: Request) -> AsyncIterator[None]:
-    """Let few requests at once compute for one person and for one address.
-
-    A dependency of the routes that rebuild sessions, or may take long otherwise.
-    """
+    """Let few requests at once compute for one person and for one address."""
     limits: Limits = request.app.state.limits
     address = limits.visitor(request)
     async with limits.turn_of_person(request), limits.turns_of_address.turn(address):
@@ -152,13 +149,7 @@ class Limits:
         host = request.client.host if request.client else ""
         if self._trust_proxy:  # the last one is what the proxy itself saw
             host = request.headers.get("x-forwarded-for", host).rpartition(",")[2].strip()
-        return _network(host)
-
-
-def _network(host: str) -> str:
-    """Return the network of an IPv6 address, since one household has 2^64 of them."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return host
-    return host if address.version == 4 else str(ipaddress.ip_network((address, 64), strict=False))
+        try:  # the network of an IPv6 address, since one household has 2^64 of them
+            return str(ipaddress.IPv6Network((host, 64), strict=False))
+        except ValueError:
+            return host

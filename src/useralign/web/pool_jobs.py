@@ -83,14 +83,11 @@ class JobRunner:
         self._closing = threading.Event()
 
     def find_ready(self, owner: str, wanted: PoolRequest) -> str | None:
-        """Return the id of a pool that need not be made, which is stored now; None if it must be.
-
-        One that ships with its question is everybody's.
-        """
+        """Return the id of a pool that need not be made, now stored; None if it must be."""
         if (ready := find_pool(wanted)) is None:
             return None
         pool, shipped = ready
-        return self._store.pools.add(pool, owner if shipped is None else None)
+        return self._store.pools.add(pool, owner if shipped is None else None)  # or everybody's
 
     def start(
         self,
@@ -114,7 +111,8 @@ class JobRunner:
     def get(self, job_id: str, owner: str) -> PoolJob:
         """Return how far a job is; take it over if whoever was at work on it is gone."""
         job = self._store.pool_jobs.get(job_id, owner)
-        if job.is_open and self._take_over(job):
+        given_up = job.is_open and job.id not in self._running and abs(job.age) >= DEAD
+        if given_up and self._store.pool_jobs.take_over(job.id, DEAD):
             self._set_to_work(job_id)
         return job
 
@@ -190,8 +188,7 @@ class JobRunner:
 
     def can_grow(self, stored: StoredSession) -> bool:
         """Whether a model here can make more candidates like those that the person liked."""
-        making = stored.page.get("making")
-        job = self._store.pool_jobs.find(making) if making else None
+        job = self._job_of(stored)
         if job is not None and job.is_open and "grow" not in job.request:
             return False  # the rest of the first ones is still to come
         pool = stored.session.pool
@@ -210,8 +207,7 @@ class JobRunner:
         One job for a session at a time: while one is at work, its id is returned. Raises
         `ConflictError` if no model can do that, or the owner has too many unfinished jobs.
         """
-        present = stored.page.get("making")
-        job = self._store.pool_jobs.find(present) if present else None
+        job = self._job_of(stored)
         if job is not None and job.is_open:
             return job.id
         if not self.can_grow(stored):
@@ -239,10 +235,7 @@ class JobRunner:
             thread.join(max(0.0, until - time.monotonic()))
 
     def write(self, job_id: str, **values: Any) -> None:
-        """Note how far a job is, and that someone is at work on it.
-
-        Raises `_StoppedError` if it was cancelled or deleted, or this process ends.
-        """
+        """Note how far a job is; raise `_StoppedError` if it is not wanted any more."""
         if self._closing.is_set() or not self._store.pool_jobs.write(job_id, values):
             raise _StoppedError
 
@@ -250,6 +243,10 @@ class JobRunner:
         """Store the candidates so far; raises as `write` does."""
         if self._closing.is_set() or not self._store.pool_jobs.keep(job_id, pool, values):
             raise _StoppedError
+
+    def _job_of(self, stored: StoredSession) -> PoolJob | None:
+        job_id = stored.page.get("making")
+        return self._store.pool_jobs.find(job_id) if job_id else None
 
     def _check_unmoved(self, job: PoolJob, connection: Connection) -> None:
         now = self._store.pool_jobs.hold(connection, job.id)
@@ -272,11 +269,6 @@ class JobRunner:
             worker = threading.Thread(target=self._work, args=(job_id,), daemon=True)
             self._threads = [thread for thread in self._threads if thread.is_alive()] + [worker]
             worker.start()
-
-    def _take_over(self, job: PoolJob) -> bool:
-        if job.id in self._running or abs(job.age) < DEAD:
-            return False
-        return self._store.pool_jobs.take_over(job.id, DEAD)
 
     def _beat(self) -> None:
         """Write the time into every running job, now and then, until none is left."""
@@ -352,9 +344,15 @@ class JobRunner:
         session = stored.session
         session.go_on(SCREENS)  # in this copy: new candidates join what is not over
 
+        def see(event: Event) -> None:
+            values: dict[str, Any] = {"made": event.made, "wanted": event.wanted}
+            if event.kind == "candidate":
+                values["note"] = "Answers are arriving."
+            self.write(job.id, **values)
+
         def make(generator: Generator) -> Growth:
             growth = Growth(generator, batch=int(job.request["grow"]), most=MOST_MORE)
-            proposal = growth.propose(growth.snapshot(session), partial(_see_growth, self, job.id))
+            proposal = growth.propose(growth.snapshot(session), see)
             if not growth.join(session, proposal).joined:
                 raise ConflictError(
                     proposal.problem or "the model had nothing new to say; try again later"
@@ -474,14 +472,6 @@ class _Arrivals:
             embedder=self._features.embedder.name,
             meta={"kind": self._recipe.kind, "recipe": self._recipe.identity()},
         )
-
-
-def _see_growth(runner: JobRunner, job_id: str, event: Event) -> None:
-    """Note how far "more like this" is."""
-    values: dict[str, Any] = {"made": event.made, "wanted": event.wanted}
-    if event.kind == "candidate":
-        values["note"] = "Answers are arriving."
-    runner.write(job_id, **values)
 
 
 def _kind(pool: Pool) -> Kind:

@@ -69,10 +69,7 @@ def render(template: str, values: Mapping[str, Any], status_code: int = 200) -> 
 
 
 def page(request: Request, template: str, *, status_code: int = 200, **values: Any) -> Response:
-    """Return a page, and give a stranger their cookie.
-
-    To the values for the template are added `who` (the visitor), `form_token` and `path`.
-    """
+    """Return a page, which knows `who` asks, their `form_token` and the `path`; set a cookie."""
     who = visitor(request)
     common = {"who": who, "form_token": form_token(who.token), "path": request.url.path}
     return keep_visitor(request, render(template, common | values, status_code))

@@ -124,7 +124,9 @@ class Guard:
             return  # nobody is there to be answered
         except Exception as error:  # noqa: BLE001 - whatever it was, somebody waits for a reply
             if not isinstance(error, HTTPException):
-                _log.error("%s %s: %s", scope["method"], _template(scope), logs.brief(error))
+                # The address as its route has it: without tokens and names.
+                path = getattr(scope.get("route"), "path", "an address that has no route")
+                _log.error("%s %s: %s", scope["method"], path, logs.brief(error))
             if begun:  # the client sees a reply that is not whole
                 raise BrokenReplyError from None
             await self._respond(request, error)(scope, receive, answer)
@@ -190,11 +192,6 @@ def _complete(headers: MutableHeaders) -> None:
     if not own_policy:
         headers["content-security-policy"] = policy()
         headers["x-frame-options"] = "DENY"
-
-
-def _template(scope: Scope) -> str:
-    """Return the address of a request as its route has it: without tokens and names."""
-    return str(getattr(scope.get("route"), "path", "an address that has no route"))
 
 
 def _hostname(host: str) -> str | None:

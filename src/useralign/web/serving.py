@@ -66,12 +66,12 @@ def serve(serving: Serving, ready: Callable[[str], None]) -> None:
     It is called when connections are taken: who comes before an application is up waits for it.
     """
     listening = _socket(serving.host, serving.port)
-    address = _address(serving.host, listening.getsockname()[1])
+    host = f"[{serving.host.strip('[]')}]" if ":" in serving.host else serving.host
     store = open_store(serving.database)  # before any worker, so that one migrates
     try:
         app = create_app(store, serving.settings) if serving.settings.workers == 1 else None
         listening.listen(_QUEUE)
-        ready(address)
+        ready(f"http://{host}:{listening.getsockname()[1]}/")
         if app is None:
             _serve_by_workers(serving, listening)
         else:
@@ -147,11 +147,6 @@ def _socket(host: str, port: int) -> socket.socket:
         ) from error
     opened.set_inheritable(True)
     return opened
-
-
-def _address(host: str, port: int) -> str:
-    name = f"[{host.strip('[]')}]" if ":" in host else host
-    return f"http://{name}:{port}/"
 
 
 def _warm() -> None:
