@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from useralign.store import Store
 from useralign.web.app import create_app
 from useralign.web.connections import BoundedProtocol
-from useralign.web.serving import _HOW
+from useralign.web.serving import _HOW, _Server
 
 MANY = 300
 HEAD = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
@@ -28,11 +28,13 @@ BODY = b"POST /api/pools HTTP/1.1\r\nHost: localhost\r\n" + TYPE
 def served(app: object, **bounds: float) -> Iterator[tuple[str, int]]:
     """Serve an application as `useralign serve` does, with other bounds."""
     protocol = type("Protocol", (BoundedProtocol,), bounds)
+    ready = threading.Event()
     config = uvicorn.Config(app, **(_HOW | {"http": protocol, "log_config": None}))  # type: ignore[arg-type]
-    server = uvicorn.Server(config)
+    server = _Server(config, ready.set)
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
+        ready.wait()
         try:
             yield listening.getsockname()
         finally:

@@ -17,7 +17,6 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -50,45 +49,37 @@ _HOW: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Serving:
-    """What to serve, and where."""
+def serve(
+    settings: Settings, host: str, port: int, database: str | None, ready: Callable[[str], None]
+) -> None:
+    """Serve until stopped by Ctrl-C or a signal; `ready` gets the address once it answers.
 
-    settings: Settings
-    host: str = "127.0.0.1"
-    port: int = 8000  # 0 takes one that is free
-    database: str | None = field(default=None, repr=False)  # the store's address
-
-
-def serve(serving: Serving, ready: Callable[[str], None]) -> None:
-    """Serve until stopped by Ctrl-C or a signal; `ready` gets the address.
-
-    It is called when connections are taken: who comes before an application is up waits for it.
+    Port 0 takes one that is free; `database` is the store's address.
     """
-    listening = _socket(serving.host, serving.port)
-    host = f"[{serving.host.strip('[]')}]" if ":" in serving.host else serving.host
-    store = open_store(serving.database)  # before any worker, so that one migrates
+    listening = _socket(host, port)
+    name = f"[{host.strip('[]')}]" if ":" in host else host
+    address = f"http://{name}:{listening.getsockname()[1]}/"
+    store = open_store(database)  # before any worker, so that one migrates
     try:
-        app = create_app(store, serving.settings) if serving.settings.workers == 1 else None
-        listening.listen(_QUEUE)
-        ready(f"http://{host}:{listening.getsockname()[1]}/")
-        if app is None:
-            _serve_by_workers(serving, listening)
-        else:
+        if settings.workers == 1:
+            app = create_app(store, settings)
             _warm()
-            uvicorn.Server(uvicorn.Config(app, **_HOW)).run([listening])
+            _Server(uvicorn.Config(app, **_HOW), lambda: ready(address)).run([listening])
+        else:
+            listening.listen(_QUEUE)  # who comes before the workers are up waits for them
+            ready(address)
+            _serve_by_workers(settings, database or default_url(), listening)
     finally:
         store.close()
         listening.close()
 
 
-def _serve_by_workers(serving: Serving, listening: socket.socket) -> None:
+def _serve_by_workers(settings: Settings, database: str, listening: socket.socket) -> None:
     """Serve by several processes, and replace those that end.
 
     They are told what to serve by a pipe: the environment of a process can be read by others, and
     whatever it starts gets it.
     """
-    serving = replace(serving, database=serving.database or default_url())
     for name in ("USERALIGN_SECRET", "USERALIGN_DATABASE"):
         os.environ.pop(name, None)
     context = multiprocessing.get_context("spawn")
@@ -97,8 +88,8 @@ def _serve_by_workers(serving: Serving, listening: socket.socket) -> None:
     try:
         while True:
             workers = [worker for worker in workers if worker.is_alive()]
-            for _ in range(serving.settings.workers - len(workers)):
-                workers.append(context.Process(target=_work, args=(serving, listening)))
+            for _ in range(settings.workers - len(workers)):
+                workers.append(context.Process(target=_work, args=(settings, database, listening)))
                 workers[-1].start()
             multiprocessing.connection.wait([worker.sentinel for worker in workers])
             time.sleep(1.0)  # one that cannot start must not keep the machine busy
@@ -110,11 +101,13 @@ def _serve_by_workers(serving: Serving, listening: socket.socket) -> None:
             worker.kill()
 
 
-def _work(serving: Serving, listening: socket.socket, **others: Any) -> None:
+def _work(
+    settings: Settings, database: str | None, listening: socket.socket, **others: Any
+) -> None:
     """Serve in a process beside another, until told to stop or left alone."""
     logging.config.dictConfig(logs.CONFIGURATION)
     try:
-        app = create_app(open_store(serving.database), serving.settings)
+        app = create_app(open_store(database), settings)
     except UseralignError as error:
         logging.getLogger("useralign.web").warning("a worker cannot start: %s", logs.brief(error))
         sys.exit(1)
@@ -131,6 +124,20 @@ def _end_with_parent(server: uvicorn.Server) -> None:
     else:
         sys.stdin.read()  # a pipe, which is closed when whoever started us is gone
     server.should_exit = True
+
+
+class _Server(uvicorn.Server):
+    """A server that calls `ready` once it answers requests."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then call `ready`."""
+        await super().startup(sockets)
+        if not self.should_exit:
+            self._ready()
 
 
 def _socket(host: str, port: int) -> socket.socket:
@@ -171,4 +178,4 @@ if __name__ == "__main__":
     unlimited = Settings(
         asks_per_hour=math.inf, answers_per_minute=math.inf, limit_participants=False
     )
-    _work(Serving(unlimited), socket.socket(fileno=int(sys.argv[1])), http="auto")
+    _work(unlimited, None, socket.socket(fileno=int(sys.argv[1])), http="auto")
