@@ -440,56 +440,6 @@ def session_out(stored: StoredSession) -> SessionOut:
     )
 
 
-def wishes_out(session: Session) -> WishesOut:
-    """Return the wishes in force, and those to propose."""
-    label = [candidate.label for candidate in session.pool]
-    return WishesOut(
-        wishes=[
-            WishOut(
-                text=wish.text,
-                effect=wish.effect,
-                hidden=[label[k] for k in wish.hidden],
-                favoured=[label[k] for k in wish.favoured],
-            )
-            for wish in session.wishes
-        ],
-        chips=[
-            ChipOut(text=chip.text, hides=chip.hides, favours=chip.favours)
-            for chip in form_answers.proposals(session)
-        ],
-    )
-
-
-def result_out(stored: StoredSession) -> ResultOut:
-    """Return how a session ended, or how it stands."""
-    screen, session = stored.screen, stored.session
-    label = [candidate.label for candidate in session.pool]
-    return ResultOut(
-        session=stored.id,
-        question=session.pool.question,
-        answer=candidate_out(session.pool[screen.best]),
-        shortlist=[candidate_out(candidate) for candidate in session.shortlist],
-        ranking=[candidate.label for candidate in session.ranking],
-        why=why(session),
-        proof_price=session.proof_price(),
-        finished=screen.finished,
-        certainty=words.ending(screen, session),
-        cost=screen.cost,
-        bound=finite(screen.bound),
-        viable=[candidate.label for candidate in session.viable],
-        preferred_to=[label[k] for k in losers_to(session.best.index, session.answers)],
-        scores=[finite(float(score)) for score in session.scores],
-        transcript=[
-            Told(
-                kind=answer.kind,
-                shown=[label[k] for k in answer.candidates],
-                winner=None if answer.winner is None else label[answer.winner],
-            )
-            for answer in session.answers
-        ],
-    )
-
-
 def finite(value: float) -> float | None:
     """Return a number that JSON can hold."""
     return value if math.isfinite(value) else None
@@ -671,7 +621,32 @@ def answer(
 @router.get("/sessions/{session_id}/result", tags=["sessions"])
 def get_the_result(stored: Opened) -> ResultOut:
     """Return the answer that fits; before the end, the favourite so far."""
-    return result_out(stored)
+    screen, session = stored.screen, stored.session
+    label = [candidate.label for candidate in session.pool]
+    return ResultOut(
+        session=stored.id,
+        question=session.pool.question,
+        answer=candidate_out(session.pool[screen.best]),
+        shortlist=[candidate_out(candidate) for candidate in session.shortlist],
+        ranking=[candidate.label for candidate in session.ranking],
+        why=why(session),
+        proof_price=session.proof_price(),
+        finished=screen.finished,
+        certainty=words.ending(screen, session),
+        cost=screen.cost,
+        bound=finite(screen.bound),
+        viable=[candidate.label for candidate in session.viable],
+        preferred_to=[label[k] for k in losers_to(session.best.index, session.answers)],
+        scores=[finite(float(score)) for score in session.scores],
+        transcript=[
+            Told(
+                kind=answer.kind,
+                shown=[label[k] for k in answer.candidates],
+                winner=None if answer.winner is None else label[answer.winner],
+            )
+            for answer in session.answers
+        ],
+    )
 
 
 @router.get("/sessions/{session_id}/wishes", tags=["sessions"])
@@ -680,7 +655,23 @@ def get_the_wishes(stored: Opened) -> WishesOut:
 
     A wish is told as an answer of the kind `wish`, and taken back by one of the kind `withdraw`.
     """
-    return wishes_out(stored.session)
+    session = stored.session
+    label = [candidate.label for candidate in session.pool]
+    return WishesOut(
+        wishes=[
+            WishOut(
+                text=wish.text,
+                effect=wish.effect,
+                hidden=[label[k] for k in wish.hidden],
+                favoured=[label[k] for k in wish.favoured],
+            )
+            for wish in session.wishes
+        ],
+        chips=[
+            ChipOut(text=chip.text, hides=chip.hides, favours=chip.favours)
+            for chip in form_answers.proposals(session)
+        ],
+    )
 
 
 @router.delete("/sessions/{session_id}", tags=["sessions"], status_code=204)

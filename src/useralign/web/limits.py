@@ -15,10 +15,11 @@ import hmac
 import ipaddress
 import math
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 from weakref import WeakValueDictionary
 
 from anyio import Semaphore
+from fastapi import Depends
 from starlette.exceptions import HTTPException
 from starlette.requests import Request  # noqa: TC002 - the framework reads the annotation
 
@@ -92,17 +93,20 @@ class Turns:
             yield
 
 
-async def in_turn(request: Request) -> AsyncIterator[None]:
-    """Let few requests at once compute for one person and for one address."""
-    limits: Limits = request.app.state.limits
-    address = limits.visitor(request)
-    async with limits.turn_of_person(request), limits.turns_of_address.turn(address):
+async def one_by_one(request: Request) -> AsyncIterator[None]:
+    """Let one request at once compute for a browser, and for the session or participant named."""
+    cookie, path = request.cookies.get("useralign"), request.path_params
+    async with AsyncExitStack() as turns:
+        for person in (cookie, path.get("session_id"), path.get("token")):
+            if person:
+                await turns.enter_async_context(request.app.state.limits.turns.turn(person))
         yield
 
 
-async def one_by_one(request: Request) -> AsyncIterator[None]:
-    """Let one request at once compute for one person, many of whom may share an address."""
-    async with request.app.state.limits.turn_of_person(request):
+async def in_turn(request: Request, _: Annotated[None, Depends(one_by_one)]) -> AsyncIterator[None]:
+    """Let few requests at once compute for one address, besides."""
+    limits: Limits = request.app.state.limits
+    async with limits.turns_of_address.turn(limits.visitor(request)):
         yield
 
 
@@ -133,16 +137,6 @@ class Limits:
     def newcomers(self, study: str, most: int, seconds: float) -> Limiter:
         """Return the limiter of a study's new participants: so many per visitor in so long."""
         return self._limiter(most / seconds, most, f"new participants from your network in {study}")
-
-    @asynccontextmanager
-    async def turn_of_person(self, request: Request) -> AsyncIterator[None]:
-        """Wait for the turn of a browser, and of the session or participant that it asks for."""
-        cookie, path = request.cookies.get("useralign"), request.path_params
-        async with AsyncExitStack() as turns:
-            for person in (cookie, path.get("session_id"), path.get("token")):
-                if person:
-                    await turns.enter_async_context(self.turns.turn(person))
-            yield
 
     def visitor(self, request: Request) -> str:
         """Return where a request comes from; to be handed to a limiter, and to nothing else."""
