@@ -75,11 +75,10 @@ def ask(
         "phone": small or request.headers.get("sec-ch-ua-mobile") == "?1" or "Mobi" in agent,
         "seed": None,
     }
-    own, trouble = uploads.read(listed, files)
+    own = uploads.OwnAnswers()
     ready: str | None
     try:
-        if trouble:
-            raise OptionError(trouble)
+        own.add(listed, files)
         if own:
             text = check_question(question) if question.strip() else ""
             ready = own.store(state.store.pools, text, who.owner)

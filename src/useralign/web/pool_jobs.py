@@ -153,7 +153,7 @@ class JobRunner:
                     first=partial(self._check_unmoved, job),
                     also=partial(self._note_session, job),
                 )
-            except (_MovedError, NotFoundError):
+            except NotFoundError:
                 continue  # one more candidate has arrived, or somebody else has begun
             return screen.session_id
         raise ConflictError("answers are arriving just now; try again")
@@ -251,7 +251,7 @@ class JobRunner:
     def _check_unmoved(self, job: PoolJob, connection: Connection) -> None:
         now = self._store.pool_jobs.hold(connection, job.id)
         if now.session_id is not None or now.pool_id != job.pool_id:
-            raise _MovedError
+            raise NotFoundError("the job has another pool by now, or a session")
 
     def _note_session(self, job: PoolJob, connection: Connection, screen: Screen) -> None:
         request = {**job.request, "session": screen.session_id}
@@ -405,10 +405,6 @@ class JobRunner:
 
 class _StoppedError(Exception):
     """The job was cancelled or deleted, or the process ends."""
-
-
-class _MovedError(Exception):
-    """The job has another pool by now, or a session."""
 
 
 class _Arrivals:

@@ -32,11 +32,11 @@ SHARED = ("/api/", "/media/", "/user-align.js")  # what pages of allowed sites m
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
-def policy(frame_ancestors: str = "'none'") -> str:
+def policy(frame_ancestors: str = "'none'", form_action: str = "'self'") -> str:
     """Return the content security policy: nothing inline, nothing from elsewhere."""
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-        "connect-src 'self'; form-action 'self'; base-uri 'none'; "
+        f"connect-src 'self'; form-action {form_action}; base-uri 'none'; "
         f"frame-ancestors {frame_ancestors}"
     )
 
@@ -112,7 +112,12 @@ class Guard:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                _complete(MutableHeaders(scope=message))
+                headers = MutableHeaders(scope=message)
+                if "content-security-policy" not in headers:
+                    headers["content-security-policy"] = policy()
+                    headers["x-frame-options"] = "DENY"
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         try:
@@ -183,15 +188,6 @@ def _measured(receive: Receive, largest: int) -> Receive:
         return message
 
     return measured
-
-
-def _complete(headers: MutableHeaders) -> None:
-    own_policy = "content-security-policy" in headers
-    for name, value in HEADERS.items():
-        headers.setdefault(name, value)
-    if not own_policy:
-        headers["content-security-policy"] = policy()
-        headers["x-frame-options"] = "DENY"
 
 
 def _hostname(host: str) -> str | None:

@@ -298,9 +298,8 @@ def _in_frame(response: Response, study: Study | None) -> Response:
     mode = study.design.recruitment.mturk if study is not None else "off"
     if mode != "off":
         frames = " ".join(f"https://{host}" for host in _FRAMES[mode])
-        handed_in = f"form-action 'self' https://{MTURK_HOSTS[mode]}"
-        whole = policy(frame_ancestors=f"'self' {frames}")
-        response.headers["content-security-policy"] = whole.replace("form-action 'self'", handed_in)
+        own_policy = policy(f"'self' {frames}", f"'self' https://{MTURK_HOSTS[mode]}")
+        response.headers["content-security-policy"] = own_policy
     return response
 
 

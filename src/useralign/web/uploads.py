@@ -59,16 +59,21 @@ class OwnAnswers:
     def __bool__(self) -> bool:
         return bool(self.listed.strip() or self.texts or self.pictures)
 
-    def add_list(self, pasted: str) -> None:
-        """Take in a pasted list; one line is divided at its commas or semicolons."""
+    def add(self, pasted: str, files: Sequence[UploadFile]) -> None:
+        """Take in a pasted list and some files; `InputError` if one of them is not usable.
+
+        A list of one line is divided at its commas or semicolons.
+        """
         self.listed = pasted
         items = [text for _, text in list_items(pasted)]
         if len(items) == 1:
             items = [text.strip() for text in _SEPARATOR.split(items[0])]
         self.texts += [" ".join(item.split()) for item in items]
+        for file in files:
+            self._add_file(file)
 
-    def add_file(self, file: UploadFile) -> None:
-        """Take in a file; `InputError` if it is neither a picture nor a readable list."""
+    def _add_file(self, file: UploadFile) -> None:
+        """Take in a file: a picture or a list."""
         name = PurePosixPath((file.filename or "").replace("\\", "/")).name[:100]
         if (file.size or 0) > media.LARGEST_FILE:
             raise InputError(
@@ -130,18 +135,6 @@ async def files(request: Request) -> list[UploadFile]:
     """Return the files of a form, if any were chosen."""
     parts = (await request.form()).getlist("files")
     return [part for part in parts if isinstance(part, UploadFile) and part.filename]
-
-
-def read(pasted: str, files: Sequence[UploadFile]) -> tuple[OwnAnswers, str]:
-    """Return what was brought, and what went wrong with it, if anything."""
-    own = OwnAnswers()
-    own.add_list(pasted)
-    try:
-        for file in files:
-            own.add_file(file)
-    except InputError as error:
-        return own, str(error)
-    return own, ""
 
 
 def _check_count(count: int, most: int, what: str) -> None:
