@@ -98,7 +98,7 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
 def _respond(request: Request, error: Exception) -> Response:
     """Answer an error, in the words of a study if it arose on a page of one."""
     in_study = request.url.path.startswith("/study/")
-    return (study if in_study else problems).respond(request, error)
+    return study.respond(request, error) if in_study else problems.respond(request, error)
 
 
 @cache

@@ -115,19 +115,18 @@ class Limits:
 
     def __init__(self, settings: Settings, store: Store) -> None:
         key = hashlib.sha256(f"limits {settings.secret}".encode()).digest()
-        minute, hour = 60.0, 3600.0
 
         def limiter(per_second: float, burst: float, what: str) -> Limiter:
             return Limiter(per_second, burst, what, store, key)
 
         answers, asks = settings.answers_per_minute, settings.asks_per_hour
         views, tries = settings.views_per_minute, settings.tries_per_minute
-        self.answers = limiter(answers / minute, settings.answers_at_once, "answers")  # per person
-        self.views = limiter(views / minute, views / 2, "views")  # of pages of sessions, per person
+        self.answers = limiter(answers / 60, settings.answers_at_once, "answers")  # per person
+        self.views = limiter(views / 60, views / 2, "views")  # of pages of sessions, per person
         # New questions, pools and sessions, per visitor.
-        self.asks = limiter(asks / hour, asks, "questions")
+        self.asks = limiter(asks / 3600, asks, "questions")
         # Keys and passwords, per visitor: `take` before looking, `give_back` when it was right.
-        self.tries = limiter(tries / minute, tries, "tries")
+        self.tries = limiter(tries / 60, tries, "tries")
         # Requests that compute, per person and per visitor.
         self.turns = Turns(AT_ONCE, WAITING)
         self.turns_of_address = Turns(AT_ONCE_AN_ADDRESS, WAITING_AN_ADDRESS)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +37,7 @@ from useralign.web import logs, start_session
 from useralign.web.problems import for_visitors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import TypeVar
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection
@@ -48,8 +47,6 @@ if TYPE_CHECKING:
     from useralign.pooling.recipe import Kind
     from useralign.store import PoolJob, Screen, Store, StoredSession
     from useralign.web.settings import Settings
-
-    Result = TypeVar("Result")
 
 _log = logging.getLogger("useralign.web")
 AT_ONCE = 2  # pools that one process makes side by side
@@ -328,14 +325,12 @@ class JobRunner:
             self.begin(job.id, job.owner)
 
     def _generated(self, job: PoolJob, pool_request: PoolRequest) -> Pool:
-        def make(generator: Generator) -> Pool:
+        with self._model(job.id, pool_request.model) as generator:
             recipe = default_recipe(generator, kind=pool_request.kind, size=pool_request.size)
             arrivals = _Arrivals(self, job, recipe)
             if job.pool_id is not None:
                 arrivals.resume(self._store.pools.of_session(job.pool_id))
             return generate_requested(pool_request, generator, arrivals.see)
-
-        return self._with_model(job.id, pool_request.model, make)
 
     def _make_more(self, job: PoolJob) -> None:
         """Make candidates for a session; they join at once if the person waits at its end."""
@@ -350,16 +345,13 @@ class JobRunner:
                 values["note"] = "Answers are arriving."
             self.write(job.id, **values)
 
-        def make(generator: Generator) -> Growth:
+        with self._model(job.id, job.request.get("model")) as generator:
             growth = Growth(generator, batch=int(job.request["grow"]), most=MOST_MORE)
             proposal = growth.propose(growth.snapshot(session), see)
             if not growth.join(session, proposal).joined:
                 raise ConflictError(
                     proposal.problem or "the model had nothing new to say; try again later"
                 )
-            return growth
-
-        self._with_model(job.id, job.request.get("model"), make)
         done = {"state": "ready", "note": "Ready."}
         stored = self._live.open(stored.id, stored.owner)
         if stored.screen.finished is not None:
@@ -390,17 +382,17 @@ class JobRunner:
             return False  # what has arrived joins after their next answer
         return True
 
-    def _with_model(
-        self, job_id: str, model: str | None, call: Callable[[Generator], Result]
-    ) -> Result:
-        generator = self._settings.generator(model)
+    @contextmanager
+    def _model(self, job_id: str, name: str | None) -> Iterator[Generator]:
+        generator = self._settings.generator(name)
         if generator.name != "local":
             self.write(job_id, note=f"Asking {generator.model}.")
-            return call(generator)
+            yield generator
+            return
         # One model in memory, and one question at a time: side by side they would both crawl.
         with self._local_turn:
             self.write(job_id, note=f"Waking {generator.model} on this machine.")
-            return call(self._loaded.setdefault(generator.model, generator))
+            yield self._loaded.setdefault(generator.model, generator)
 
 
 class _StoppedError(Exception):
