@@ -465,20 +465,19 @@ def make_a_pool(
         pool_id = state.store.pools.add(pool, caller)
     else:
         jobs: JobRunner = state.pool_jobs
-        wanted = PoolRequest(
+        pool_request = PoolRequest(
             check_question(body.question),
             model=body.model,
             size=body.size,
             images=body.kind == "image",
         )
-        pool_id = None if wanted.images else jobs.find_ready(caller, wanted)
+        pool_id = None if pool_request.images else jobs.find_ready(caller, pool_request)
         if pool_id is None:
-            if wanted.model not in {None, *(choice.name for choice in models.available())}:
+            if body.model not in {None, *(choice.name for choice in models.available())}:
                 raise OptionError(
-                    f"the model {wanted.model!r} is not at hand; GET /api/models lists those that "
-                    "are"
+                    f"the model {body.model!r} is not at hand; GET /api/models lists those that are"
                 )
-            job = jobs.get(jobs.start(caller, wanted), caller)
+            job = jobs.get(jobs.start(caller, pool_request), caller)
             response.status_code = 202
             response.headers["Location"] = f"/api/makings/{job.id}"
             return MakingOut.model_validate(job, from_attributes=True)

@@ -98,10 +98,10 @@ def form_token(secret: str) -> str:
 
 async def check_form_token(request: Request, secret: str) -> None:
     """Raise 403 for a form that does not carry the right token."""
-    sent = request.headers.get(HEADER)
-    if sent is None:
-        sent = str((await request.form()).get(FIELD, ""))
-    if not hmac.compare_digest(sent.encode(), form_token(secret).encode()):
+    value = request.headers.get(HEADER)
+    if value is None:
+        value = str((await request.form()).get(FIELD, ""))
+    if not hmac.compare_digest(value.encode(), form_token(secret).encode()):
         raise HTTPException(
             403,
             "This form has grown old, or your browser does not keep cookies for this site.",

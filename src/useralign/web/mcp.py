@@ -135,8 +135,8 @@ class Assistant:
                     return ending
             else:
                 stored = await self._begin(ctx, owner, question, candidates)
-            known = await run_in_threadpool(self._known, owner)
-            return await _ask_by_forms(ctx, stored, known)
+            taste = await run_in_threadpool(self._known, owner)
+            return await _ask_by_forms(ctx, stored, taste)
 
     async def begin(
         self, question: Question, ctx: Context, candidates: Candidates = None
@@ -324,8 +324,8 @@ def _form(stored: StoredSession) -> tuple[str, dict[str, Any]]:
 
 def _choices(texts: list[str]) -> list[str]:
     lines = [" ".join(text.split()) for text in texts]
-    cut = [line if len(line) <= EXCERPT else f"{line[: EXCERPT - 1]}…" for line in lines]
-    return [*cut, NONE, ENOUGH]
+    excerpts = [line if len(line) <= EXCERPT else f"{line[: EXCERPT - 1]}…" for line in lines]
+    return [*excerpts, NONE, ENOUGH]
 
 
 def _hear(stored: StoredSession, step: int, reply: Any) -> CallToolResult | None:

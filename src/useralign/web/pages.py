@@ -83,10 +83,10 @@ def ask(
             text = check_question(question) if question.strip() else ""
             ready = own.store(state.store.pools, text, who.owner)
         else:
-            wanted = _parse_request(question, kind, model)
-            ready = state.pool_jobs.find_ready(who.owner, wanted)
+            pool_request = _parse_request(question, kind, model)
+            ready = state.pool_jobs.find_ready(who.owner, pool_request)
             if ready is None:
-                _check_makable(wanted, allowed=state.settings.visitors_may_make)
+                _check_makable(pool_request, allowed=state.settings.visitors_may_make)
     except ModelUnavailableError as error:
         return show_start(request, who.owner, str(error), question, own.listed, helpless=True)
     except InputError as error:
@@ -96,7 +96,7 @@ def ask(
         screen = start_session.begin(state.store, state.live, ready, who.owner, begin)
         return to(request, f"/s/{screen.session_id}")
     try:
-        job_id = state.pool_jobs.start(who.owner, wanted, begin, pool_jobs.MOST_OPEN)
+        job_id = state.pool_jobs.start(who.owner, pool_request, begin, pool_jobs.MOST_OPEN)
     except ConflictError:
         return show_start(request, who.owner, BUSY, question, own.listed)
     return to(request, f"/making/{job_id}")

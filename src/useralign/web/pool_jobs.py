@@ -79,9 +79,9 @@ class JobRunner:
         self._local_turn = threading.Lock()
         self._closing = threading.Event()
 
-    def find_ready(self, owner: str, wanted: PoolRequest) -> str | None:
+    def find_ready(self, owner: str, pool_request: PoolRequest) -> str | None:
         """Return the id of a pool that need not be made, now stored; None if it must be."""
-        if (ready := find_pool(wanted)) is None:
+        if (ready := find_pool(pool_request)) is None:
             return None
         pool, shipped = ready
         return self._store.pools.add(pool, owner if shipped is None else None)  # or everybody's
@@ -89,7 +89,7 @@ class JobRunner:
     def start(
         self,
         owner: str,
-        wanted: PoolRequest,
+        pool_request: PoolRequest,
         begin: Mapping[str, Any] | None = None,
         most: int | None = None,
     ) -> str:
@@ -98,7 +98,7 @@ class JobRunner:
         Raises `ConflictError` if the owner has `most` unfinished jobs already.
         """
         names = ("question", "kind", "model", "size")
-        request: dict[str, Any] = {name: getattr(wanted, name) for name in names}
+        request: dict[str, Any] = {name: getattr(pool_request, name) for name in names}
         if begin is not None:
             request["begin"] = begin
         job_id = self._store.pool_jobs.add(owner, request, self._settings.now(), most)
@@ -164,10 +164,10 @@ class JobRunner:
             job = self.get(job_id, stored.owner)
             if job.pool_id in (None, stored.screen.pool_id):
                 return None
-            made = self._store.pools.of_session(str(job.pool_id))
+            larger = self._store.pools.of_session(str(job.pool_id))
         except NotFoundError:  # deleted, or replaced just now
             return None
-        return _joined(stored.session.pool, made)
+        return _joined(stored.session.pool, larger)
 
     def join(self, stored: StoredSession) -> None:
         """Let what has arrived join a session; call it right after an answer.
@@ -466,15 +466,15 @@ def _kind(pool: Pool) -> Kind:
     return "image" if all(candidate.is_picture for candidate in pool) else "text"
 
 
-def _joined(pool: Pool, made: Pool) -> Pool | None:
+def _joined(pool: Pool, other: Pool) -> Pool | None:
     """Return a pool with those of another that are unlike all it has; None if there are none."""
-    if (made.embedder, made.dimension) != (pool.embedder, pool.dimension):
+    if (other.embedder, other.dimension) != (pool.embedder, pool.dimension):
         return None
     recipe = Recipe(kind=_kind(pool))  # says what is too much alike
-    known = {candidate.label for candidate in pool}
+    labels = {candidate.label for candidate in pool}
     candidates, rows = list(pool), pool.raw_features
-    for candidate, row in zip(made, made.raw_features, strict=True):
-        if candidate.label in known or twin_of(candidate, row, candidates, rows, recipe):
+    for candidate, row in zip(other, other.raw_features, strict=True):
+        if candidate.label in labels or twin_of(candidate, row, candidates, rows, recipe):
             continue
         candidates.append(candidate)
         rows = np.vstack([rows, row])

@@ -44,16 +44,16 @@ _ABOVE = 2  # how deep the page's own headings go where an answer stands
 @cache
 def environment() -> Environment:
     """Return the templates: everything is escaped, and a missing value is an error."""
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(static=static, version=__version__, FORM_FIELD=FIELD)
-    made.filters.update(answer=answer_html, plain=plain, brief=brief)
-    return made
+    templates.globals.update(static=static, version=__version__, FORM_FIELD=FIELD)
+    templates.filters.update(answer=answer_html, plain=plain, brief=brief)
+    return templates
 
 
 @cache

@@ -154,19 +154,16 @@ class Guard:
             )
         if "\x00" in request.scope["path"]:  # no database takes it
             raise HTTPException(404, "There is no such page.")
-        allowed = request.method in SAFE_METHODS or is_same_origin(request)
-        if not allowed and not self._is_shared(request):
+        # A page of an allowed site may ask for what is shared; it still needs a token.
+        shared = request.url.path.startswith("/api/")
+        allowed = shared and request.headers.get("origin") in self._settings.origins
+        if not (allowed or request.method in SAFE_METHODS or is_same_origin(request)):
             raise HTTPException(
                 403, "This request came from another site. Open the page here and try again."
             )
         length, largest = request.headers.get("content-length", "0"), self._largest(request)
         if length.isdigit() and int(length) > largest:
             raise too_large(largest)
-
-    def _is_shared(self, request: Request) -> bool:
-        """Return whether a page of an allowed site asks for what it may; it still needs a token."""
-        origin = request.headers.get("origin")
-        return origin in self._settings.origins and request.url.path.startswith("/api/")
 
     def _largest(self, request: Request) -> int:
         """Return how many bytes a request may have: more where people bring their own files."""

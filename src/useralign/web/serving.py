@@ -142,18 +142,18 @@ class _Server(uvicorn.Server):
 
 def _socket(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    opened = socket.socket(family, socket.SOCK_STREAM)
-    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        opened.bind((host.strip("[]"), port))
+        listening.bind((host.strip("[]"), port))
     except (OSError, OverflowError) as error:
-        opened.close()
+        listening.close()
         why = getattr(error, "strerror", None) or str(error)
         raise OptionError(
             f"cannot listen at {host}, port {port}: {why}; give another --port (0 takes a free one)"
         ) from error
-    opened.set_inheritable(True)
-    return opened
+    listening.set_inheritable(True)
+    return listening
 
 
 def _warm() -> None:
@@ -164,13 +164,13 @@ def _warm() -> None:
     """
     threadpool_limits(1)
     sys.setswitchinterval(SWITCH)
-    threading.Thread(target=_load_embedder, name="warm", daemon=True).start()
 
+    def load() -> None:
+        import scipy.special  # noqa: F401, PLC0415 - takes a moment, and the first screen needs it
 
-def _load_embedder() -> None:
-    import scipy.special  # noqa: F401, PLC0415 - takes a moment, and the first screen needs it
+        embedder_for(None, "text").embed_texts(["warm"])
 
-    embedder_for(None, "text").embed_texts(["warm"])
+    threading.Thread(target=load, name="warm", daemon=True).start()
 
 
 if __name__ == "__main__":

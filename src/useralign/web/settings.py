@@ -115,9 +115,9 @@ def check_origin(origin: str) -> None:
     """Raise `OptionError` unless it is the origin of one site, as browsers write it."""
     try:
         parts = urlsplit(origin)
-        written = f"{parts.scheme}://{parts.netloc.lower()}"
+        usual_form = f"{parts.scheme}://{parts.netloc.lower()}"
         usual = {"http": 80, "https": 443}[parts.scheme]
-        if origin == written and parts.hostname and parts.port != usual and "*" not in origin:
+        if origin == usual_form and parts.hostname and parts.port != usual and "*" not in origin:
             return
     except (KeyError, ValueError):
         pass

@@ -157,17 +157,17 @@ def _texts_in(content: bytes, name: str, suffix: str) -> list[str]:
 
 def _write_pictures(pictures: Sequence[tuple[str, bytes]], folder: Path) -> None:
     """Write pictures anew, with what their names say of them; one that is there twice once."""
-    written: set[str] = set()
+    ids: set[str] = set()
     for number, (name, content) in enumerate(pictures, 1):
         picture = media.encode(content, name)
-        if picture.id in written:
+        if picture.id in ids:
             continue
-        written.add(picture.id)
+        ids.add(picture.id)
         (folder / f"{number:02}.webp").write_bytes(picture.content)
         caption = re.sub(r"[_\-\s]+", " ", Path(name).stem).strip()
         if not _CAMERA.fullmatch(caption):
             (folder / f"{number:02}.txt").write_text(caption, encoding="utf-8")
-    _check_count(len(written), MOST_PICTURES, "picture")
+    _check_count(len(ids), MOST_PICTURES, "picture")
 
 
 def colours(paths: Sequence[str | Path]) -> NDArray[np.float64]:
