@@ -17,8 +17,8 @@ from useralign.pool import Candidate, Pool
 from useralign.pooling import PoolRequest, check_question
 from useralign.reasons import why
 from useralign.store import FEW, StoredSession, UserResponse
-from useralign.web import form_answers, tokens, words
-from useralign.web.identity import OPENAI, Caller, Granted, Person, person_owner
+from useralign.web import form_answers, words
+from useralign.web.identity import OPENAI, Caller, Grant, Granted, Person, person_owner
 from useralign.web.limits import in_turn
 from useralign.web.rendering import page
 
@@ -238,9 +238,7 @@ class NewToken(Strict):
         max_length=200,
         description="The only pool that it is for; null: your pools, and lists of texts.",
     )
-    seconds: int = Field(
-        tokens.USUAL, ge=tokens.SHORTEST, le=tokens.LONGEST, description="How long it is good for."
-    )
+    seconds: int = Field(900, ge=30, le=3600, description="How long it is good for.")
 
 
 class TokenOut(BaseModel):
@@ -547,8 +545,8 @@ def make_a_token(request: Request, caller: Caller, body: NewToken) -> TokenOut:
     if body.pool is not None:
         state.store.pools.get(body.pool, caller)
     expires = state.settings.now() + body.seconds
-    grant = tokens.Grant(person_owner(request, body.person), caller, body.pool, expires)
-    token = tokens.sign(grant, state.settings.signing)
+    grant = Grant(person_owner(request, body.person), caller, body.pool, expires)
+    token = grant.sign(state.settings.signing)
     return TokenOut(token=token, expires=expires, pool=body.pool)
 
 
