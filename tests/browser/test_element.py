@@ -20,8 +20,7 @@ from tests.browser.places import DESKTOP, PHONE, SECRET
 from tests.servers import Server
 from useralign import domains
 from useralign.store import open_store
-from useralign.web import tokens
-from useralign.web.identity import LOCAL
+from useralign.web.identity import LOCAL, Grant
 from useralign.web.rendering import STATIC
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "page.py"
@@ -47,7 +46,7 @@ class Site:
 
     def token(self, expires: float = 9e9, pool: str | None = None) -> str:
         """Sign a token as the server does."""
-        return tokens.sign(tokens.Grant("a" * 64, LOCAL, pool, expires), SECRET)
+        return Grant("a" * 64, LOCAL, pool, expires).sign(SECRET)
 
 
 @contextmanager

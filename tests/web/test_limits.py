@@ -7,8 +7,9 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import cast
 
@@ -314,14 +315,19 @@ def test_who_asks_for_much_at_once_is_put_in_turn(
 ) -> None:
     app, most = create_app(light, Settings()), [0]
     turns = app.state.limits.turns
-    add = turns._add
+    turn, at_work = turns.turn, Counter[str]()
 
-    def counted(counter: Counter[str], key: str, room: int) -> bool:
-        added: bool = add(counter, key, room)
-        most[0] = max(most[0], turns._working[TOKEN])
-        return added
+    @asynccontextmanager
+    async def counted(key: str) -> AsyncIterator[None]:
+        async with turn(key):
+            at_work[key] += 1
+            most[0] = max(most[0], at_work[TOKEN])
+            try:
+                yield
+            finally:
+                at_work[key] -= 1
 
-    monkeypatch.setattr(turns, "_add", counted)
+    monkeypatch.setattr(turns, "turn", counted)
 
     async def besiege() -> set[int]:
         transport = httpx.ASGITransport(app)

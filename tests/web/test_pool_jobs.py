@@ -13,6 +13,7 @@ from tests.web.browser import Browser
 from useralign import models
 from useralign.errors import ModelUnavailableError
 from useralign.models import Generator, Scripted
+from useralign.pooling import PoolRequest
 from useralign.store import PoolJob, Store
 from useralign.store.schema import makings
 from useralign.web import Settings
@@ -128,7 +129,7 @@ def test_a_model_that_fails_can_be_tried_again(app_with: MakeApp, offered: None)
 @pytest.mark.parametrize("said", ["", "x", "same answer every time, word for word, always"])
 def test_a_model_that_says_nothing_usable(app_with: MakeApp, offered: None, said: str) -> None:
     app = app_with(lambda _: Scripted([said]))
-    making = app.state.pool_jobs.start("someone", {"question": QUESTION, "model": "scripted"})
+    making = app.state.pool_jobs.start("someone", PoolRequest(QUESTION, model="scripted"))
     found = awaited(app, making, "someone")
     assert found.state == "failed"
     assert found.note
@@ -139,7 +140,7 @@ def test_an_error_of_ours_tells_nothing_of_our_insides(app_with: MakeApp) -> Non
         raise KeyError("secret detail")
 
     app = app_with(generator)
-    making = app.state.pool_jobs.start("someone", {"question": QUESTION, "model": "scripted"})
+    making = app.state.pool_jobs.start("someone", PoolRequest(QUESTION, model="scripted"))
     found = awaited(app, making, "someone")
     assert found.state == "failed"
     assert "secret detail" not in found.note
@@ -150,7 +151,7 @@ def test_what_a_dead_process_began_is_taken_over(
 ) -> None:
     dead = app_with(lambda _: answers())
     dead.state.pool_jobs.close()
-    making = dead.state.pool_jobs.start("someone", {"question": QUESTION, "model": "scripted"})
+    making = dead.state.pool_jobs.start("someone", PoolRequest(QUESTION, model="scripted"))
     alive = app_with(lambda _: answers())
     assert alive.state.pool_jobs.get(making, "someone").state in ("waiting", "making")
     with store.writing() as connection:

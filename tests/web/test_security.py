@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from tests.web.browser import Browser
 from tests.web.routes import SAFE, filled, table, unsafe
 from useralign.errors import OptionError
+from useralign.pooling import PoolRequest
 from useralign.store import Store
 from useralign.store.schema import metadata
 from useralign.web import Settings
@@ -181,7 +182,7 @@ def test_nobody_sees_anothers(app: FastAPI, store: Store) -> None:
     browser, stranger = Browser(app), Browser(app)
     page = browser.begin()
     session = page.path.split("/")[2]
-    making = app.state.pool_jobs.start(stranger_of(browser), {"question": "What?", "kind": "text"})
+    making = app.state.pool_jobs.start(stranger_of(browser), PoolRequest("What?"))
     names = {"session_id": session, "making_id": making}
     token = stranger.get("/you").token
     checked = 0

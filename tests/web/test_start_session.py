@@ -13,6 +13,7 @@ from tests.web.browser import DINNER, Browser, Page
 from tests.web.test_pages import with_pool
 from tests.web.test_pool_jobs import QUESTION, answers, awaited
 from useralign import Pool
+from useralign.pooling import PoolRequest
 from useralign.store import Interactions, Store, digest
 from useralign.store.schema import sessions, steps
 from useralign.web import Settings, start_session
@@ -283,10 +284,11 @@ def test_a_session_on_new_answers_asks_for_consent_when_they_are_ready(
     browser = Browser(app)
     some_answers(browser)
     wish = {"method": "frugal", "shown": 3, "rank": True, "seed": 1}
-    begun = {"question": QUESTION, "kind": "text", "model": "scripted", "begin": wish}
     if remember:
         browser.post("/you/allow", remember="true")
-    making = app.state.pool_jobs.start(owner_of(browser), begun)
+    making = app.state.pool_jobs.start(
+        owner_of(browser), PoolRequest(QUESTION, model="scripted"), wish
+    )
     ready = awaited(app, making, owner_of(browser))
     page = browser.get(f"/s/{ready.session_id}")
     assert page.text.count('name="place"') == 3

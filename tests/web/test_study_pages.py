@@ -254,6 +254,16 @@ def test_frames(crowd: FastAPI, light: Store, path: str) -> None:
     assert person.reply.headers["x-frame-options"] == "DENY"
 
 
+def test_a_form_that_cannot_be_read_is_answered_in_the_frame(crowd: FastAPI) -> None:
+    person = Person(crowd)
+    person.enter(MTURK)
+    person.post(person.path, {"response": "99"})
+    assert person.reply.status_code == 422
+    assert "workersandbox.mturk.com" in person.reply.headers["content-security-policy"]
+    assert "x-frame-options" not in person.reply.headers
+    assert 'href="/"' not in person.reply.text
+
+
 def test_links_are_limited_and_answers_are_not_dropped(light: Store) -> None:
     Studies(light).add(small_design())
     app = create_app(light, Settings(asks_per_hour=2, answers_per_minute=0.001, answers_at_once=3))

@@ -16,8 +16,9 @@ from tests.web.test_security import rows
 from useralign.cli.serve import listed_origins
 from useralign.errors import OptionError
 from useralign.store import Store
-from useralign.web import Settings, tokens
+from useralign.web import Settings
 from useralign.web.app import create_app
+from useralign.web.identity import GRANT, Grant
 from useralign.web.rendering import STATIC
 
 SECRET = "a secret of many letters"  # noqa: S105
@@ -51,7 +52,7 @@ class Site:
 
     def call(self, method: str, path: str, bearer: str, body: Any = None) -> Any:
         headers = {"authorization": f"Bearer {bearer}"}
-        if bearer.startswith(tokens.PREFIX):
+        if bearer.startswith(GRANT):
             headers |= {"origin": ORIGIN, "sec-fetch-site": "cross-site"}
         return self.client.request(method, f"/api{path}", json=body, headers=headers)
 
@@ -141,10 +142,10 @@ def changed(token: str) -> str:
         changed,
         lambda token: token[:-1],
         lambda token: token.partition(".")[0],
-        lambda _: tokens.PREFIX,
-        lambda _: tokens.PREFIX + "é.é",
-        lambda _: tokens.sign(tokens.Grant("o", "this machine", None, 9e9), SECRET * 2),
-        lambda _: tokens.sign(tokens.Grant("o", "this machine", None, 9e9), SECRET),
+        lambda _: GRANT,
+        lambda _: GRANT + "é.é",
+        lambda _: Grant("o", "this machine", None, 9e9).sign(SECRET * 2),
+        lambda _: Grant("o", "this machine", None, 9e9).sign(SECRET),
     ],
 )
 def test_what_we_did_not_sign_is_refused(site: Site, change: Callable[[str], str]) -> None:

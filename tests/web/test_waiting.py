@@ -17,7 +17,7 @@ from tests.web.browser import Browser, Page
 from tests.web.test_pool_jobs import QUESTION, awaited, offered
 from useralign import Pool, domains
 from useralign.models import Generator, Scripted
-from useralign.pooling import client, generate_requested
+from useralign.pooling import PoolRequest, client, generate_requested
 from useralign.store import PoolJob, Store, digest
 from useralign.store.pools import not_aside, row_of
 from useralign.store.schema import makings, pools, sessions
@@ -339,7 +339,7 @@ def test_a_clock_that_was_set_leaves_no_job_stuck(
     tap.let(100)
     dead = tap.app(store)
     dead.state.pool_jobs.close()
-    making = dead.state.pool_jobs.start("someone", {"question": QUESTION, "model": "scripted"})
+    making = dead.state.pool_jobs.start("someone", PoolRequest(QUESTION, model="scripted"))
     with store.writing() as connection:
         connection.execute(update(makings).values(updated=makings.c.updated + seconds))
     assert awaited(tap.app(store), making, "someone").state == "ready"

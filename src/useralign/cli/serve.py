@@ -72,7 +72,6 @@ def serve(
     if context.invoked_subcommand is not None:
         return
     _need_web()
-    from useralign.web.serving import Serving
     from useralign.web.serving import serve as run
     from useralign.web.settings import settings_at
 
@@ -96,7 +95,7 @@ def serve(
 
             webbrowser.open(address)
 
-    run(Serving(settings, host, port, database), ready)
+    run(settings, host, port, database, ready)
 
 
 @keys.command("add")

@@ -29,8 +29,6 @@ from useralign.web.security import SAFE_METHODS
 from useralign.web.study import Flow, first_page, show_view
 
 if TYPE_CHECKING:
-    from useralign.study import Study
-    from useralign.study.flags import Measures
     from useralign.web.settings import Settings
 
 COOKIE = "useralign_admin"
@@ -55,10 +53,10 @@ def _only_reader(request: Request) -> str:
 
 async def _only_admin(request: Request) -> str:
     """Return the same; a form must carry its token."""
-    held = _only_reader(request)
+    cookie = _only_reader(request)
     if request.method not in SAFE_METHODS:
-        await check_form_token(request, held)
-    return held
+        await check_form_token(request, cookie)
+    return cookie
 
 
 Admin = Annotated[str, Depends(_only_admin)]
@@ -86,10 +84,22 @@ def login(request: Request, secret: Annotated[str, Form(max_length=1000)]) -> Re
         raise HTTPException(403, CLOSED)
     visitor = state.limits.visitor(request)
     state.limits.tries.take(visitor)
-    if not _is_secret(state.settings, secret):
+    hashes = [sha256(text.encode()).digest() for text in (secret, state.settings.secret)]
+    if not hmac.compare_digest(*hashes):  # in a time that tells nothing
         return _page(request, "admin/login.html", {"closed": "", "wrong": True}, 401)
     state.limits.tries.give_back(visitor)
-    return _set_login(request, RedirectResponse(PATH, 303))
+    response = RedirectResponse(PATH, 303)
+    until = f"{int(state.settings.now()) + LASTS}.{secrets.token_urlsafe(16)}"
+    response.set_cookie(
+        COOKIE,
+        f"{until}.{_signature(state.settings, until)}",
+        max_age=LASTS,
+        path=PATH,
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+    return response
 
 
 @router.post("/logout")
@@ -118,14 +128,17 @@ def study(
         "study": about,
         "design": about.design,
         "status": state,
-        "table": _table(about, outcomes),
+        "table": [
+            (method, [outcome for outcome in outcomes if outcome.method == method])
+            for method in results.methods_of(about.design)
+        ],
         "headings": results.headings(about.design),
         "label": results.label,
         "labels": results.LABELS,
         "note": results.table(about.design, outcomes).note,
         "published": any(outcome.paper for outcome in outcomes),
         "finish_times": finish_times,
-        "recent": [(who, _raised(measures[who.id], about)) for who in recent],
+        "recent": [(who, measures[who.id].flags(about.design.flags)) for who in recent],
         "everybody": people == "all" or len(recent) < _RECENT,
         "most_simulated": min(rehearsal.MOST, about.design.wanted),
         "submissions": [
@@ -227,12 +240,6 @@ def preview(
     return show_view(request, flow, view, note=note)
 
 
-def _raised(measures: Measures, about: Study) -> list[str]:
-    """List the flags of somebody, in words."""
-    flags = measures.flags(about.design.flags)
-    return [name.replace("_", " ") for name, raised in flags.items() if raised]
-
-
 @router.post("/studies/{slug}/forget")
 def forget(_: Admin, flow: Flow, slug: str, name: Annotated[str, Form(max_length=40)]) -> Response:
     """Delete a participant and all their answers."""
@@ -240,64 +247,28 @@ def forget(_: Admin, flow: Flow, slug: str, name: Annotated[str, Form(max_length
     return RedirectResponse(f"{PATH}/studies/{slug}?note={note}", 303)
 
 
-def _table(
-    about: Study, outcomes: list[results.Outcome]
-) -> list[tuple[str, list[results.Outcome]]]:
-    return [
-        (method, [outcome for outcome in outcomes if outcome.method == method])
-        for method in results.methods_of(about.design)
-    ]
-
-
 def _page(
     request: Request, template: str, values: dict[str, Any], status_code: int = 200
 ) -> Response:
-    held = request.cookies.get(COOKIE, "")
     common = {
         "path": request.url.path,
-        "form_token": form_token(held),
+        "form_token": form_token(request.cookies.get(COOKIE, "")),
         "logged_in": _is_in(request),
     }
     return render(template, common | values, status_code)
 
 
-def _is_secret(settings: Settings, text: str) -> bool:
-    """Return whether a text is the server's secret, in a time that tells nothing."""
-    secret = settings.secret or secrets.token_hex()
-    return hmac.compare_digest(sha256(text.encode()).digest(), sha256(secret.encode()).digest())
-
-
-def _set_login(request: Request, response: Response) -> Response:
-    """Set the cookie that opens the pages."""
-    settings: Settings = request.app.state.settings
-    until = f"{int(settings.now()) + LASTS}.{secrets.token_urlsafe(16)}"
-    response.set_cookie(
-        COOKIE,
-        f"{until}.{_signature(settings, until)}",
-        max_age=LASTS,
-        path=PATH,
-        secure=request.url.scheme == "https",
-        httponly=True,
-        samesite="strict",
-    )
-    return response
-
-
 def _is_in(request: Request) -> bool:
-    """Return whether a request carries a cookie that opens the pages."""
-    settings: Settings = request.app.state.settings
-    until, _, signature = request.cookies.get(COOKIE, "").rpartition(".")
-    if settings.secret is None or not until:
+    """Whether a request carries a cookie that opens the pages."""
+    state, cookie = request.app.state, request.cookies.get(COOKIE, "")
+    until, _, signature = cookie.rpartition(".")
+    expected = _signature(state.settings, until)
+    if state.settings.secret is None or not hmac.compare_digest(
+        signature.encode(), expected.encode()
+    ):
         return False
-    expected = _signature(settings, until)
-    moment = until.partition(".")[0]
-    signed = hmac.compare_digest(signature.encode(), expected.encode())
-    if not (signed and moment.isdigit() and settings.now() < int(moment)):
-        return False
-    blocked: bool = request.app.state.store.rate_limits.is_blocked(
-        _log_out_key(request.cookies[COOKIE])
-    )
-    return not blocked
+    in_time = state.settings.now() < int(until.partition(".")[0])  # as it was signed
+    return in_time and not state.store.rate_limits.is_blocked(_log_out_key(cookie))
 
 
 def _log_out_key(cookie: str) -> str:

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from useralign import __version__
+from useralign.errors import UseralignError
 from useralign.extras import import_extra
 from useralign.store import Interactions
 from useralign.web import admin, api, compare, completions, logs, pages, problems, study
@@ -50,9 +52,9 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
     """Build the web application over a store, which is not closed here.
 
     Without settings it is for this machine alone. What handlers share is in `app.state`: `store`,
-    `settings`, `live` (the sessions in the store), `create` (builds the same over other settings),
-    `limits`, `right_keys` (hashes of keys that this process has seen to be right), `trying` (held
-    while another is tried), `pool_jobs` and `upstreams` (the models behind `/v1`).
+    `settings`, `live` (the sessions in the store), `limits`, `right_keys` (hashes of keys that this
+    process has seen to be right), `trying` (held while another is tried), `pool_jobs` and
+    `upstreams` (the models behind `/v1`).
     """
     settings = settings or Settings()
 
@@ -83,13 +85,20 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
     app.state.pool_jobs = JobRunner(store, settings)
     app.state.upstreams = completions.Upstreams(settings)
     app.state.health = CapacityLimiter(2)  # threads of its own
-    problems.install(app)
+    for kind in (HTTPException, RequestValidationError, UseralignError):
+        app.add_exception_handler(kind, _respond)
     app.router.routes.extend(_routes())
     api.describe(app)
     assistants = _Assistants()
     app.router.routes.append(Route("/mcp", assistants, methods=["GET", "POST", "DELETE"]))
     app.add_middleware(Guard, settings=settings, respond=problems.respond)
     return app
+
+
+def _respond(request: Request, error: Exception) -> Response:
+    """Answer an error, in the words of a study if it arose on a page of one."""
+    in_study = request.url.path.startswith("/study/")
+    return study.respond(request, error) if in_study else problems.respond(request, error)
 
 
 @cache

@@ -26,7 +26,7 @@ from useralign.models.generator import as_chunks, content_text
 from useralign.pool import Pool
 from useralign.store import UserResponse
 from useralign.web import start_session
-from useralign.web.api.models import Strict, Text
+from useralign.web.api import Strict, Text
 from useralign.web.identity import Caller, caller_of, person_owner
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ class ChatRequest(BaseModel):
 
     def streamed(self, model: str) -> dict[str, Any]:
         """Return the same for the first candidate, to be streamed."""
-        given = self.stream_options if self.candidates == 1 else {"include_usage": True}
-        return self.sent(model, 0) | ({"stream_options": given} if given else {})
+        options = self.stream_options if self.candidates == 1 else {"include_usage": True}
+        return self.sent(model, 0) | ({"stream_options": options} if options else {})
 
 
 class Feedback(Strict):
@@ -189,15 +189,12 @@ class Upstreams:
         self._known: dict[str, Upstream] = {}
 
     def find(self, name: str) -> Upstream:
-        """Return the model behind a name.
-
-        Only models that are at hand can be named: an address in a request leads nowhere.
-        """
+        """Return the model behind a name: one that is at hand; an address leads nowhere."""
         if name in self._known:
             return self._known[name]
-        named = name if name in {choice.name for choice in models.available()} else None
-        generator = self._settings.generator(named or self._settings.upstream)
-        upstream = Upstream(generator, ("" if named else name) or generator.model)
+        local = name if name in {choice.name for choice in models.available()} else None
+        generator = self._settings.generator(local or self._settings.upstream)
+        upstream = Upstream(generator, ("" if local else name) or generator.model)
         if len(self._known) < MOST_NAMES:
             self._known[name] = upstream
         return upstream
@@ -254,10 +251,10 @@ def learn(request: Request, caller: Caller, body: Feedback) -> FeedbackOut:
     state, owner = request.app.state, person_owner(request, body.user)
     state.limits.answers.take(f"{caller} {owner}")
     stored = state.live.open(body.session, owner)
-    shown = stored.candidates_at(0)
-    if body.choice is not None and body.choice not in shown:
-        raise AnswerError(f"choice {body.choice}: expected 0 to {len(shown) - 1}, or null")
-    position = None if body.choice is None else shown.index(body.choice)
+    candidates = stored.candidates_at(0)
+    if body.choice is not None and body.choice not in candidates:
+        raise AnswerError(f"choice {body.choice}: expected 0 to {len(candidates) - 1}, or null")
+    position = None if body.choice is None else candidates.index(body.choice)
     kind = "neither" if position is None else "choice"
     stored.answer(0, UserResponse(kind, position=position))
     state.store.persons.visit(owner, state.settings.now())
@@ -275,16 +272,13 @@ def forget(request: Request, user: Annotated[str, Path(min_length=1, max_length=
 def _prepare(
     state: Any, caller: str, owner: str | None, body: ChatRequest
 ) -> tuple[Upstream, bool]:
-    """Return the model behind, and whether its first answer is streamed as it comes.
-
-    It is if nothing is known that could lead to another.
-    """
-    known = False
+    """Return the model behind, and whether to stream its first answer: if none may fit better."""
+    has_memory = False
     if owner is not None:
         state.limits.answers.take(f"{caller} {owner}")
         persons = state.store.persons
-        known = persons.get(owner).remember or persons.others_share(owner)
-    live = bool(body.stream) and (body.candidates == 1 or not known)
+        has_memory = persons.get(owner).remember or persons.others_share(owner)
+    live = bool(body.stream) and (body.candidates == 1 or not has_memory)
     return state.upstreams.find(body.model), live
 
 
@@ -357,10 +351,10 @@ async def _live(
     text, usage, end = "", None, None
     try:
         async for chunk in chunks:
-            written, over = _read(chunk)
+            piece, over = _read(chunk)
             end = chunk if over else end
             if body.candidates > 1 and "error" not in chunk:
-                text += written
+                text += piece
                 usage = chunk.pop("usage", None) or usage
                 if over or not chunk.get("choices"):
                     continue
@@ -400,8 +394,8 @@ def _event(chunk: Mapping[str, Any]) -> str:
 
 def _question(body: ChatRequest) -> str:
     """Return what was asked last."""
-    said = [content_text(m.get("content")) for m in body.messages if m.get("role") == "user"]
-    return _clean(said[-1])[:4000] if said else ""
+    turns = [content_text(m.get("content")) for m in body.messages if m.get("role") == "user"]
+    return _clean(turns[-1])[:4000] if turns else ""
 
 
 def _choose(state: Any, owner: str | None, question: str, texts: Sequence[str]) -> dict[str, Any]:

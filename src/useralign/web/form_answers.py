@@ -39,19 +39,14 @@ def parse(
         return UserResponse("choice", position=int(button))
     if number := re.fullmatch(r"final-(\d{1,9})", button):
         return UserResponse("final", position=int(number[1]))
-    if button == "ranking":
-        return ranking(places)
+    if button == "ranking":  # of the places that the cards were given; 1 is the best
+        if sorted(places) != [str(place + 1) for place in range(len(places))] or not places:
+            raise AnswerError(f"each answer needs a place of its own, 1 to {len(places)}")
+        order = sorted(range(len(places)), key=lambda position: places[position])
+        return UserResponse("ranking", order=tuple(order))
     if button in ("wish", "withdraw"):
         return wish(button, text, model)
     return UserResponse(button)
-
-
-def ranking(places: list[str]) -> UserResponse:
-    """Return a ranking from the place that each card on the page was given; 1 is the best."""
-    if sorted(places) != [str(place + 1) for place in range(len(places))] or not places:
-        raise AnswerError(f"each answer needs a place of its own, 1 to {len(places)}")
-    order = sorted(range(len(places)), key=lambda position: places[position])
-    return UserResponse("ranking", order=tuple(order))
 
 
 def remark_on(session: Session, text: str) -> UserResponse:

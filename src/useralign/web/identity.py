@@ -1,17 +1,19 @@
 """Who makes a request: a browser by its cookie, a program by its key, a person by their token.
 
 A cookie or a key is a token; what the rest of the application and the database see is its digest,
-the owner. A person of another application, see `tokens`, is known by a pseudonym that only the
-holder of that application's key can link. Pages that must do without cookies (in a frame of a crowd
-service) carry a token of their own in their address, and can use `form_token` and
-`check_form_token` in the same way.
+the owner. A person of another application is known by a pseudonym that only the holder of that
+application's key can link; in a page of their own they have a token, a signed `Grant`. Pages that
+must do without cookies (in a frame of a crowd service) carry a token in their address.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import hmac
+import json
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
@@ -20,22 +22,21 @@ from starlette.exceptions import HTTPException
 
 from useralign.store import digest, pseudonym, token
 from useralign.store.keys import PREFIX
-from useralign.web import tokens
 from useralign.web.security import SAFE_METHODS, is_same_origin
 
 if TYPE_CHECKING:
-    from starlette.datastructures import State
     from starlette.responses import Response
 
 COOKIE = "useralign"
 YEAR = 365 * 24 * 3600
 FIELD = "form_token"  # in a form
 OPENAI = "/v1/"  # where its clients call
+GRANT = "ut_"  # how the tokens of people of other applications begin
 HEADER = "x-form-token"  # sent by a script
 # The owner of what is made on this machine without a key. Not the digest of anything, so that no
 # cookie or key can stand for it.
 LOCAL = "this machine"
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
+TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")  # as `store.token` makes them
 _scheme = HTTPBearer(
     auto_error=False,
     description="A key made by `useralign serve keys add NAME`. Not needed on the machine itself.",
@@ -54,21 +55,13 @@ class Visitor:
         """What the database knows them by."""
         return digest(self.token)
 
-    @property
-    def form_token(self) -> str:
-        """What their forms carry; see `form_token`."""
-        return form_token(self.token)
-
 
 def visitor(request: Request) -> Visitor:
-    """Return who makes a request; a stranger gets a new token, set by `rendering.page`.
-
-    The same object for the whole of a request.
-    """
+    """Return who makes a request, all through it; a stranger gets a new token."""
     who: Visitor | None = getattr(request.state, "visitor", None)
     if who is None:
         cookie = request.cookies.get(COOKIE, "")
-        who = Visitor(cookie, False) if _TOKEN.fullmatch(cookie) else Visitor(token(), True)
+        who = Visitor(cookie, False) if TOKEN.fullmatch(cookie) else Visitor(token(), True)
         request.state.visitor = who
     return who
 
@@ -107,10 +100,10 @@ def form_token(secret: str) -> str:
 
 async def check_form_token(request: Request, secret: str) -> None:
     """Raise 403 for a form that does not carry the right token."""
-    sent = request.headers.get(HEADER)
-    if sent is None:
-        sent = str((await request.form()).get(FIELD, ""))
-    if not hmac.compare_digest(sent.encode(), form_token(secret).encode()):
+    value = request.headers.get(HEADER)
+    if value is None:
+        value = str((await request.form()).get(FIELD, ""))
+    if not hmac.compare_digest(value.encode(), form_token(secret).encode()):
         raise HTTPException(
             403,
             "This form has grown old, or your browser does not keep cookies for this site.",
@@ -155,28 +148,20 @@ def _owner_of(request: Request, key: str) -> str | None:
     New ones are tried one by one, so that many first requests with one key are a single try.
     """
     state, name = request.app.state, digest(key)
-    if _is_right(state, name, key):
-        return name
+    if name in state.right_keys:
+        if state.store.keys.owner_of(key) == name:
+            return name
+        state.right_keys.discard(name)
     with state.trying:
-        if _is_right(state, name, key):
+        if name in state.right_keys:  # since a moment ago
             return name
         visitor = state.limits.visitor(request)
         state.limits.tries.take(visitor)
-        owner: str | None = state.store.keys.owner_of(key) if key else None
+        owner: str | None = state.store.keys.owner_of(key)
         if owner is not None:
             state.limits.tries.give_back(visitor)
             state.right_keys.add(owner)
         return owner
-
-
-def _is_right(state: State, name: str, key: str) -> bool:
-    """Whether a key was right before, and still is."""
-    if name not in state.right_keys:
-        return False
-    if state.store.keys.owner_of(key) == name:
-        return True
-    state.right_keys.discard(name)
-    return False
 
 
 def _bearer(request: Request) -> str:
@@ -191,20 +176,52 @@ def _unknown(detail: str) -> HTTPException:
 Caller = Annotated[str, Depends(caller_of)]
 
 
-def _grant(request: Request) -> tokens.Grant | None:
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What the token says that an application's server gives to one of its people.
+
+    The element `<user-align>` sends it. It is signed and not stored, so that every process that
+    shares the secret can read it, and it ends by itself.
+    """
+
+    owner: str  # what the database knows the person by
+    issuer: str  # who made the token: the owner of a key
+    pool: str | None  # the only pool that it is for; None: the issuer's pools, and lists of texts
+    expires: float  # seconds since 1970
+
+    def sign(self, secret: str) -> str:
+        """Return it as a token."""
+        content = base64.urlsafe_b64encode(json.dumps(asdict(self)).encode()).decode()
+        return f"{GRANT}{content}.{_signature(content, secret)}"
+
+    @classmethod
+    def read(cls, value: str, secret: str) -> Grant | None:
+        """Return what a token says, expired or not; None if it is none of ours."""
+        content, _, signature = value.removeprefix(GRANT).partition(".")
+        if not hmac.compare_digest(signature.encode(), _signature(content, secret).encode()):
+            return None
+        return cls(**json.loads(base64.urlsafe_b64decode(content)))
+
+
+def _signature(content: str, secret: str) -> str:
+    message = f"token {content}".encode()  # the secret serves other ends as well
+    return hmac.new(secret.encode(), message, hashlib.sha256).hexdigest()
+
+
+def _grant(request: Request) -> Grant | None:
     """Return what the token of a request allows; None if it comes with a key, or with nothing."""
     return _granted(request, _bearer(request))
 
 
-def _granted(request: Request, value: str) -> tokens.Grant | None:
+def _granted(request: Request, value: str) -> Grant | None:
     """Return what a token allows; None if it is none.
 
     Raises 401 if it is not ours, or has expired, or its key was removed; 429 after too many.
     """
     state = request.app.state
-    if not value.startswith(tokens.PREFIX):
+    if not value.startswith(GRANT):
         return None
-    grant = tokens.read(value, state.settings.signing)
+    grant = Grant.read(value, state.settings.signing)
     if grant is None:
         state.limits.tries.take(state.limits.visitor(request))
         raise _unknown("This token is none of this server's. Get a new one from the application.")
@@ -236,7 +253,7 @@ def owners(request: Request) -> list[str]:
     return [visitor(request).owner, *programs, *local]
 
 
-Granted = Annotated[tokens.Grant | None, Depends(_grant)]
+Granted = Annotated[Grant | None, Depends(_grant)]
 
 
 def _person(request: Request, grant: Granted, scheme: Annotated[object, Depends(_scheme)]) -> str:

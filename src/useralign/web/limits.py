@@ -14,12 +14,12 @@ import hashlib
 import hmac
 import ipaddress
 import math
-import threading
-from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+from weakref import WeakValueDictionary
 
-import anyio
+from anyio import Semaphore
+from fastapi import Depends
 from starlette.exceptions import HTTPException
 from starlette.requests import Request  # noqa: TC002 - the framework reads the annotation
 
@@ -35,7 +35,6 @@ DAY = 24 * 3600
 AT_ONCE, WAITING = 1, 24
 # Many people may share an address, or a proxy that is not believed.
 AT_ONCE_AN_ADDRESS, WAITING_AN_ADDRESS = 4, 256
-PAUSE = 0.02  # seconds between looking whether it is one's turn
 
 
 class Limiter:
@@ -79,56 +78,35 @@ class Turns:
     """
 
     def __init__(self, at_once: int, waiting: int) -> None:
-        self._at_once, self._most = at_once, at_once + waiting
-        self._working: Counter[str] = Counter()
-        self._present: Counter[str] = Counter()  # at work or waiting
-        self._lock = threading.Lock()
+        self._at_once, self._waiting = at_once, waiting
+        # Those of the keys that somebody works or waits for.
+        self._semaphores: WeakValueDictionary[str, Semaphore] = WeakValueDictionary()
 
     @asynccontextmanager
     async def turn(self, key: str) -> AsyncIterator[None]:
         """Wait for a turn, and have it until the end; 429 if too many wait already."""
-        if not self._add(self._present, key, self._most):
+        semaphore = self._semaphores.setdefault(key, Semaphore(self._at_once))
+        if not semaphore.value and semaphore.statistics().tasks_waiting >= self._waiting:
             detail = "Too many requests at once. Try again in 1 s."
             raise HTTPException(429, detail, {"Retry-After": "1"})
-        try:
-            while not self._add(self._working, key, self._at_once):
-                await anyio.sleep(PAUSE)
-            try:
-                yield
-            finally:
-                self._take_away(self._working, key)
-        finally:
-            self._take_away(self._present, key)
-
-    def _add(self, counter: Counter[str], key: str, most: int) -> bool:
-        """Count one more, unless there are so many; return whether there was room."""
-        with self._lock:
-            room = counter[key] < most
-            counter[key] += room
-            return room
-
-    def _take_away(self, counter: Counter[str], key: str) -> None:
-        """Count one less; what is none is forgotten."""
-        with self._lock:
-            counter[key] -= 1
-            if not counter[key]:
-                del counter[key]
-
-
-async def in_turn(request: Request) -> AsyncIterator[None]:
-    """Let few requests at once compute for one person and for one address.
-
-    A dependency of the routes that rebuild sessions, or may take long otherwise.
-    """
-    limits: Limits = request.app.state.limits
-    address = limits.visitor(request)
-    async with limits.turn_of_person(request), limits.turns_of_address.turn(address):
-        yield
+        async with semaphore:
+            yield
 
 
 async def one_by_one(request: Request) -> AsyncIterator[None]:
-    """Let one request at once compute for one person, many of whom may share an address."""
-    async with request.app.state.limits.turn_of_person(request):
+    """Let one request at once compute for a browser, and for the session or participant named."""
+    cookie, path = request.cookies.get("useralign"), request.path_params
+    async with AsyncExitStack() as turns:
+        for person in (cookie, path.get("session_id"), path.get("token")):
+            if person:
+                await turns.enter_async_context(request.app.state.limits.turns.turn(person))
+        yield
+
+
+async def in_turn(request: Request, _: Annotated[None, Depends(one_by_one)]) -> AsyncIterator[None]:
+    """Let few requests at once compute for one address, besides."""
+    limits: Limits = request.app.state.limits
+    async with limits.turns_of_address.turn(limits.visitor(request)):
         yield
 
 
@@ -137,19 +115,18 @@ class Limits:
 
     def __init__(self, settings: Settings, store: Store) -> None:
         key = hashlib.sha256(f"limits {settings.secret}".encode()).digest()
-        minute, hour = 60.0, 3600.0
 
         def limiter(per_second: float, burst: float, what: str) -> Limiter:
             return Limiter(per_second, burst, what, store, key)
 
         answers, asks = settings.answers_per_minute, settings.asks_per_hour
         views, tries = settings.views_per_minute, settings.tries_per_minute
-        self.answers = limiter(answers / minute, settings.answers_at_once, "answers")  # per person
-        self.views = limiter(views / minute, views / 2, "views")  # of pages of sessions, per person
+        self.answers = limiter(answers / 60, settings.answers_at_once, "answers")  # per person
+        self.views = limiter(views / 60, views / 2, "views")  # of pages of sessions, per person
         # New questions, pools and sessions, per visitor.
-        self.asks = limiter(asks / hour, asks, "questions")
+        self.asks = limiter(asks / 3600, asks, "questions")
         # Keys and passwords, per visitor: `take` before looking, `give_back` when it was right.
-        self.tries = limiter(tries / minute, tries, "tries")
+        self.tries = limiter(tries / 60, tries, "tries")
         # Requests that compute, per person and per visitor.
         self.turns = Turns(AT_ONCE, WAITING)
         self.turns_of_address = Turns(AT_ONCE_AN_ADDRESS, WAITING_AN_ADDRESS)
@@ -160,28 +137,12 @@ class Limits:
         """Return the limiter of a study's new participants: so many per visitor in so long."""
         return self._limiter(most / seconds, most, f"new participants from your network in {study}")
 
-    @asynccontextmanager
-    async def turn_of_person(self, request: Request) -> AsyncIterator[None]:
-        """Wait for the turn of a browser, and of the session or participant that it asks for."""
-        cookie, path = request.cookies.get("useralign"), request.path_params
-        async with AsyncExitStack() as turns:
-            for person in (cookie, path.get("session_id"), path.get("token")):
-                if person:
-                    await turns.enter_async_context(self.turns.turn(person))
-            yield
-
     def visitor(self, request: Request) -> str:
         """Return where a request comes from; to be handed to a limiter, and to nothing else."""
         host = request.client.host if request.client else ""
         if self._trust_proxy:  # the last one is what the proxy itself saw
             host = request.headers.get("x-forwarded-for", host).rpartition(",")[2].strip()
-        return _network(host)
-
-
-def _network(host: str) -> str:
-    """Return the network of an IPv6 address, since one household has 2^64 of them."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return host
-    return host if address.version == 4 else str(ipaddress.ip_network((address, 64), strict=False))
+        try:  # the network of an IPv6 address, since one household has 2^64 of them
+            return str(ipaddress.IPv6Network((host, 64), strict=False))
+        except ValueError:
+            return host

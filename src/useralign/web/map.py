@@ -25,8 +25,6 @@ LONGEST_ARROW = 90.0
 TELLING = 0.5  # share of the differences between scores that the plane must show for an arrow
 MOST_NAMED = 60  # dots up to which each can be reached with the keyboard
 LONGEST_NAME = 46  # characters
-
-
 LEGEND = {
     "best": "your answer",
     "met": "compared",
@@ -73,7 +71,7 @@ class Map:
 
 def draw(session: Session) -> Map:
     """Draw the map of a session."""
-    flat, axes = principal_plane(session.pool.features)
+    flat, _ = principal_plane(session.pool.features)
     points, middle = _fitted(flat)
     met = {k for answer in session.answers for k in answer.candidates}
     viable = {candidate.index for candidate in session.viable}
@@ -86,8 +84,7 @@ def draw(session: Session) -> Map:
         return Dot(*_rounded(points[k]), round(float(sizes[k]), 1), role, name)
 
     others = [k for k in _sample(len(points), met) if k != best]
-    told = session.cost and _share_shown(flat, session.scores) >= TELLING
-    arrow = _arrow(axes @ _taste(session), middle) if told else None
+    arrow = _arrow(flat, session.scores, middle) if session.cost else None
     return Map([dot(k) for k in (*others, best)], arrow)
 
 
@@ -117,31 +114,20 @@ def _sample(count: int, met: set[int]) -> list[int]:
     return sorted(sample | met)
 
 
-def _share_shown(flat: NDArray[np.float64], scores: NDArray[np.float64]) -> float:
-    """Return which share of the scores' variance follows a direction of the map."""
+def _arrow(
+    flat: NDArray[np.float64], scores: NDArray[np.float64], middle: NDArray[np.float64]
+) -> Line | None:
+    """Return the arrow from the mean to where scores grow, as long as there is room.
+
+    None where the map, shape (K, 2), shows too little of what scores differ by.
+    """
     centred = scores - scores.mean()
-    total = float(centred @ centred)
-    if total <= 0.0 or len(scores) <= 3:  # three always lie in a plane
-        return 0.0
-    places = flat - flat.mean(axis=0)
-    fitted = places @ np.linalg.lstsq(places, centred, rcond=1e-9)[0]
-    return float(fitted @ fitted) / total
-
-
-def _taste(session: Session) -> NDArray[np.float64]:
-    """Return the direction in feature space along which scores grow, shape (d,)."""
-    centred = session.pool.features - session.pool.features.mean(axis=0)
-    scores = session.scores - session.scores.mean()
-    return np.asarray(np.linalg.lstsq(centred, scores, rcond=1e-9)[0])
-
-
-def _arrow(taste: NDArray[np.float64], middle: NDArray[np.float64]) -> Line | None:
-    """Return the arrow from the mean towards the taste, as long as there is room."""
-    way = taste * (1.0, -1.0)
-    length = float(np.linalg.norm(way))
-    if not np.isfinite(length) or length < 1e-9:
+    taste = np.linalg.lstsq(flat, centred, rcond=1e-9)[0]
+    share = np.square(flat @ taste).sum() / max(float(centred @ centred), 1e-300)
+    length = float(np.linalg.norm(taste))
+    if len(scores) <= 3 or share < TELLING or not 1e-9 <= length < np.inf:  # three lie in a plane
         return None
-    way = way / length
+    way = taste * (1.0, -1.0) / length
     room = np.where(way > 0, np.array([WIDTH, HEIGHT]) - EDGE - middle, middle - EDGE)
     reach = float((np.maximum(room, 0.0) / np.maximum(np.abs(way), 1e-9)).min())
     return (*_rounded(middle), *_rounded(middle + way * min(reach, LONGEST_ARROW)))

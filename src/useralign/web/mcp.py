@@ -37,11 +37,11 @@ from useralign.errors import AnswerError, ModelUnavailableError, NotFoundError, 
 from useralign.memory import describe
 from useralign.memory.from_store import memory_of
 from useralign.pool import Candidate, Pool
-from useralign.pooling import PoolRequest, check_question, find_pool
+from useralign.pooling import PoolRequest, check_question
 from useralign.reasons import leanings, why
 from useralign.store import UserResponse, digest
 from useralign.web import start_session, words
-from useralign.web.api.models import MOST_CANDIDATES, Text
+from useralign.web.api import MOST_CANDIDATES, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,8 +135,8 @@ class Assistant:
                     return ending
             else:
                 stored = await self._begin(ctx, owner, question, candidates)
-            known = await run_in_threadpool(self._known, owner)
-            return await _ask_by_forms(ctx, stored, known)
+            taste = await run_in_threadpool(self._known, owner)
+            return await _ask_by_forms(ctx, stored, taste)
 
     async def begin(
         self, question: Question, ctx: Context, candidates: Candidates = None
@@ -235,14 +235,13 @@ class Assistant:
             different = dict.fromkeys(text.strip() for text in candidates)
             texts = [Candidate(text=text, source="given") for text in different]
             return str(pools.add(Pool.from_texts(line, texts), owner))
-        if (ready := find_pool(PoolRequest(line))) is None:
-            return None
-        return str(pools.add(ready[0], None if ready[1] else owner))
+        ready: str | None = self._state.pool_jobs.find_ready(owner, PoolRequest(line))
+        return ready
 
     async def _made(self, ctx: Context, owner: str, question: str) -> str:
         """Have a model write the candidates, and say how far it is."""
         jobs = self._state.pool_jobs
-        job_id = await run_in_threadpool(jobs.start, owner, {"question": question})
+        job_id = await run_in_threadpool(jobs.start, owner, PoolRequest(question))
         while True:
             job: PoolJob = await run_in_threadpool(jobs.get, job_id, owner)
             if job.state == "ready" and job.pool_id is not None:
@@ -325,8 +324,8 @@ def _form(stored: StoredSession) -> tuple[str, dict[str, Any]]:
 
 def _choices(texts: list[str]) -> list[str]:
     lines = [" ".join(text.split()) for text in texts]
-    cut = [line if len(line) <= EXCERPT else f"{line[: EXCERPT - 1]}…" for line in lines]
-    return [*cut, NONE, ENOUGH]
+    excerpts = [line if len(line) <= EXCERPT else f"{line[: EXCERPT - 1]}…" for line in lines]
+    return [*excerpts, NONE, ENOUGH]
 
 
 def _hear(stored: StoredSession, step: int, reply: Any) -> CallToolResult | None:
@@ -339,10 +338,9 @@ def _hear(stored: StoredSession, step: int, reply: Any) -> CallToolResult | None
         choice = (reply.content or {}).get("choice")
         if choice not in choices:
             raise AnswerError(f"the form came back with {choice!r:.60}, none of its choices")
-        word = {NONE: "none", ENOUGH: "enough"}.get(str(choice)) or str(
-            choices.index(str(choice)) + 1
-        )
-        stored.answer(step, _response(stored, step, word))
+        kind = {NONE: "neither", ENOUGH: "stop"}.get(str(choice), "choice")
+        position = choices.index(str(choice)) if kind == "choice" else None
+        stored.answer(step, UserResponse(kind, position=position))
         return None
     if isinstance(reply, ElicitResult) and reply.action == "decline":
         stored.answer(step, UserResponse("stop"))

@@ -14,7 +14,7 @@ from useralign import domains, models
 from useralign.errors import ConflictError, InputError, ModelUnavailableError, OptionError
 from useralign.memory import summary
 from useralign.memory.from_store import memory_of
-from useralign.pooling import PoolRequest, check_question, find_pool, nearest_shipped
+from useralign.pooling import PoolRequest, check_question, nearest_shipped
 from useralign.store import GRACE
 from useralign.web import pool_jobs, start_session, uploads
 from useralign.web.identity import COOKIE, CurrentVisitor, set_cookie
@@ -35,14 +35,6 @@ EXAMPLE_DOMAINS = (
 )
 FEW = 3  # questions of a shelf that are shown at once
 MOST_UNFINISHED = 3  # sessions offered to go on with
-NOTES = {
-    "kept": "Your choice is kept.",
-    "forgotten": "Forgotten.",
-    "gone": "Everything was deleted.",
-    "restored": "It is all back.",
-    "late": "There was nothing to bring back.",
-    "purged": "Gone for good.",
-}
 BUSY = (
     f"Answers to {pool_jobs.MOST_OPEN} of your questions are still being written. Wait for one of "
     "them, or cancel it; what you typed is still here."
@@ -73,27 +65,28 @@ def ask(
     small: Annotated[bool, Form()] = False,
 ) -> Response:
     """Begin: at once if the answers are there or were brought along, else by having them made."""
-    state = request.app.state
+    state, agent = request.app.state, request.headers.get("user-agent", "")
     state.limits.asks.take(state.limits.visitor(request))
     begin = {
         "method": method,
         "shown": int(shown) if shown else None,
         "rank": rank,
         "fresh": fresh,
-        "phone": small or _is_phone(request),
+        "phone": small or request.headers.get("sec-ch-ua-mobile") == "?1" or "Mobi" in agent,
         "seed": None,
     }
-    own, trouble = uploads.read(listed, files)
+    own = uploads.OwnAnswers()
     ready: str | None
-    job: dict[str, Any] = {}
     try:
-        if trouble:
-            raise OptionError(trouble)
+        own.add(listed, files)
         if own:
             text = check_question(question) if question.strip() else ""
             ready = own.store(state.store.pools, text, who.owner)
         else:
-            ready, job = _obtain(state, who.owner, _parse_request(question, kind, model))
+            pool_request = _parse_request(question, kind, model)
+            ready = state.pool_jobs.find_ready(who.owner, pool_request)
+            if ready is None:
+                _check_makable(pool_request, allowed=state.settings.visitors_may_make)
     except ModelUnavailableError as error:
         return show_start(request, who.owner, str(error), question, own.listed, helpless=True)
     except InputError as error:
@@ -103,23 +96,10 @@ def ask(
         screen = start_session.begin(state.store, state.live, ready, who.owner, begin)
         return to(request, f"/s/{screen.session_id}")
     try:
-        job_id = state.pool_jobs.start(who.owner, job | {"begin": begin}, pool_jobs.MOST_OPEN)
+        job_id = state.pool_jobs.start(who.owner, pool_request, begin, pool_jobs.MOST_OPEN)
     except ConflictError:
         return show_start(request, who.owner, BUSY, question, own.listed)
     return to(request, f"/making/{job_id}")
-
-
-def _obtain(state: Any, owner: str, pool_request: PoolRequest) -> tuple[str | None, dict[str, Any]]:
-    """Return the id of the pool if it is there, else None; and the request to make one.
-
-    Raises `OptionError` or `ModelUnavailableError` if no model can make the answers.
-    """
-    ready = find_pool(pool_request)
-    if ready is not None:
-        return state.store.pools.add(ready[0], None if ready[1] else owner), {}
-    _check_makable(pool_request, allowed=state.settings.visitors_may_make)
-    names = ("question", "kind", "model")
-    return None, {name: getattr(pool_request, name) for name in names}
 
 
 @router.get("/making/{making_id}")
@@ -186,33 +166,26 @@ def retry(request: Request, who: CurrentVisitor, making_id: str) -> Response:
 @router.get("/you")
 def you(request: Request, who: CurrentVisitor, done: str = "") -> Response:
     """Show what is stored of a person."""
-    store = request.app.state.store
-    person = store.persons.get(who.owner)
+    state, now = request.app.state, request.app.state.settings.now()
+    state.store.personal.purge(now)
+    deleted = None
+    if waiting := state.store.personal.waiting(who.owner):
+        count, until = waiting  # how many sessions can be brought back, and when no longer
+        deleted = {"sessions": count, "minutes": max(1, round((until - now) / 60))}
     return page(
         request,
         "you.html",
-        person=person,
-        memory=_memory(store, who.owner),
-        sessions=request.app.state.live.all(who.owner),
-        deleted=_deleted(request, who.owner),
-        note=NOTES.get(done, ""),
+        person=state.store.persons.get(who.owner),
+        memory=_memory(state.store, who.owner),
+        sessions=state.live.all(who.owner),
+        deleted=deleted,
+        done=done,
     )
 
 
 def _memory(store: Store, owner: str) -> dict[str, Any] | None:
     """Return what is remembered of somebody who allows it."""
     return summary(memory_of(store, owner)) if store.persons.get(owner).remember else None
-
-
-def _deleted(request: Request, owner: str) -> dict[str, int] | None:
-    """Return how many sessions can be brought back, and for how many minutes."""
-    state = request.app.state
-    now = state.settings.now()
-    state.store.personal.purge(now)
-    waiting = state.store.personal.waiting(owner)
-    if waiting is None:
-        return None
-    return {"sessions": waiting[0], "minutes": max(1, round((waiting[1] - now) / 60))}
 
 
 @router.post("/you/allow")
@@ -269,8 +242,8 @@ def delete(
 @router.post("/you/restore")
 def restore(request: Request, who: CurrentVisitor) -> Response:
     """Bring back what was deleted a while ago."""
-    found = request.app.state.store.personal.restore(who.owner)
-    response = to(request, "/you?done=" + ("restored" if found else "late"))
+    in_time = request.app.state.store.personal.restore(who.owner)
+    response = to(request, "/you?done=" + ("restored" if in_time else "late"))
     set_cookie(request, response, who.token)
     return response
 
@@ -357,9 +330,3 @@ def _check_makable(pool_request: PoolRequest, *, allowed: bool) -> None:
         what = "draw pictures" if pool_request.images else "write answers"
         which = "That model cannot" if model else "There is no model here that can"
         raise ModelUnavailableError(f"{which} {what}.")
-
-
-def _is_phone(request: Request) -> bool:
-    """Whether a request comes from a small screen, as far as the browser says."""
-    agent = request.headers.get("user-agent", "")
-    return request.headers.get("sec-ch-ua-mobile") == "?1" or "Mobi" in agent

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -37,8 +37,7 @@ from useralign.web import logs, start_session
 from useralign.web.problems import for_visitors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import TypeVar
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection
@@ -48,8 +47,6 @@ if TYPE_CHECKING:
     from useralign.pooling.recipe import Kind
     from useralign.store import PoolJob, Screen, Store, StoredSession
     from useralign.web.settings import Settings
-
-    Result = TypeVar("Result")
 
 _log = logging.getLogger("useralign.web")
 AT_ONCE = 2  # pools that one process makes side by side
@@ -82,11 +79,28 @@ class JobRunner:
         self._local_turn = threading.Lock()
         self._closing = threading.Event()
 
-    def start(self, owner: str, request: Mapping[str, Any], most: int | None = None) -> str:
-        """Begin to make a pool and return the job's id; for the request see `PoolJob`.
+    def find_ready(self, owner: str, pool_request: PoolRequest) -> str | None:
+        """Return the id of a pool that need not be made, now stored; None if it must be."""
+        if (ready := find_pool(pool_request)) is None:
+            return None
+        pool, shipped = ready
+        return self._store.pools.add(pool, owner if shipped is None else None)  # or everybody's
+
+    def start(
+        self,
+        owner: str,
+        pool_request: PoolRequest,
+        begin: Mapping[str, Any] | None = None,
+        most: int | None = None,
+    ) -> str:
+        """Begin to make a pool and return the job's id; `begin` are the options of its session.
 
         Raises `ConflictError` if the owner has `most` unfinished jobs already.
         """
+        names = ("question", "kind", "model", "size")
+        request: dict[str, Any] = {name: getattr(pool_request, name) for name in names}
+        if begin is not None:
+            request["begin"] = begin
         job_id = self._store.pool_jobs.add(owner, request, self._settings.now(), most)
         self._set_to_work(job_id)
         return job_id
@@ -94,7 +108,8 @@ class JobRunner:
     def get(self, job_id: str, owner: str) -> PoolJob:
         """Return how far a job is; take it over if whoever was at work on it is gone."""
         job = self._store.pool_jobs.get(job_id, owner)
-        if job.is_open and self._take_over(job):
+        given_up = job.is_open and job.id not in self._running and abs(job.age) >= DEAD
+        if given_up and self._store.pool_jobs.take_over(job.id, DEAD):
             self._set_to_work(job_id)
         return job
 
@@ -135,7 +150,7 @@ class JobRunner:
                     first=partial(self._check_unmoved, job),
                     also=partial(self._note_session, job),
                 )
-            except (_MovedError, NotFoundError):
+            except NotFoundError:
                 continue  # one more candidate has arrived, or somebody else has begun
             return screen.session_id
         raise ConflictError("answers are arriving just now; try again")
@@ -149,10 +164,10 @@ class JobRunner:
             job = self.get(job_id, stored.owner)
             if job.pool_id in (None, stored.screen.pool_id):
                 return None
-            made = self._store.pools.of_session(str(job.pool_id))
+            larger = self._store.pools.of_session(str(job.pool_id))
         except NotFoundError:  # deleted, or replaced just now
             return None
-        return _joined(stored.session.pool, made)
+        return _joined(stored.session.pool, larger)
 
     def join(self, stored: StoredSession) -> None:
         """Let what has arrived join a session; call it right after an answer.
@@ -170,8 +185,7 @@ class JobRunner:
 
     def can_grow(self, stored: StoredSession) -> bool:
         """Whether a model here can make more candidates like those that the person liked."""
-        making = stored.page.get("making")
-        job = self._store.pool_jobs.find(making) if making else None
+        job = self._job_of(stored)
         if job is not None and job.is_open and "grow" not in job.request:
             return False  # the rest of the first ones is still to come
         pool = stored.session.pool
@@ -190,8 +204,7 @@ class JobRunner:
         One job for a session at a time: while one is at work, its id is returned. Raises
         `ConflictError` if no model can do that, or the owner has too many unfinished jobs.
         """
-        present = stored.page.get("making")
-        job = self._store.pool_jobs.find(present) if present else None
+        job = self._job_of(stored)
         if job is not None and job.is_open:
             return job.id
         if not self.can_grow(stored):
@@ -219,10 +232,7 @@ class JobRunner:
             thread.join(max(0.0, until - time.monotonic()))
 
     def write(self, job_id: str, **values: Any) -> None:
-        """Note how far a job is, and that someone is at work on it.
-
-        Raises `_StoppedError` if it was cancelled or deleted, or this process ends.
-        """
+        """Note how far a job is; raise `_StoppedError` if it is not wanted any more."""
         if self._closing.is_set() or not self._store.pool_jobs.write(job_id, values):
             raise _StoppedError
 
@@ -231,10 +241,14 @@ class JobRunner:
         if self._closing.is_set() or not self._store.pool_jobs.keep(job_id, pool, values):
             raise _StoppedError
 
+    def _job_of(self, stored: StoredSession) -> PoolJob | None:
+        job_id = stored.page.get("making")
+        return self._store.pool_jobs.find(job_id) if job_id else None
+
     def _check_unmoved(self, job: PoolJob, connection: Connection) -> None:
         now = self._store.pool_jobs.hold(connection, job.id)
         if now.session_id is not None or now.pool_id != job.pool_id:
-            raise _MovedError
+            raise NotFoundError("the job has another pool by now, or a session")
 
     def _note_session(self, job: PoolJob, connection: Connection, screen: Screen) -> None:
         request = {**job.request, "session": screen.session_id}
@@ -252,11 +266,6 @@ class JobRunner:
             worker = threading.Thread(target=self._work, args=(job_id,), daemon=True)
             self._threads = [thread for thread in self._threads if thread.is_alive()] + [worker]
             worker.start()
-
-    def _take_over(self, job: PoolJob) -> bool:
-        if job.id in self._running or abs(job.age) < DEAD:
-            return False
-        return self._store.pool_jobs.take_over(job.id, DEAD)
 
     def _beat(self) -> None:
         """Write the time into every running job, now and then, until none is left."""
@@ -316,14 +325,12 @@ class JobRunner:
             self.begin(job.id, job.owner)
 
     def _generated(self, job: PoolJob, pool_request: PoolRequest) -> Pool:
-        def make(generator: Generator) -> Pool:
+        with self._model(job.id, pool_request.model) as generator:
             recipe = default_recipe(generator, kind=pool_request.kind, size=pool_request.size)
             arrivals = _Arrivals(self, job, recipe)
             if job.pool_id is not None:
                 arrivals.resume(self._store.pools.of_session(job.pool_id))
             return generate_requested(pool_request, generator, arrivals.see)
-
-        return self._with_model(job.id, pool_request.model, make)
 
     def _make_more(self, job: PoolJob) -> None:
         """Make candidates for a session; they join at once if the person waits at its end."""
@@ -332,16 +339,19 @@ class JobRunner:
         session = stored.session
         session.go_on(SCREENS)  # in this copy: new candidates join what is not over
 
-        def make(generator: Generator) -> Growth:
+        def see(event: Event) -> None:
+            values: dict[str, Any] = {"made": event.made, "wanted": event.wanted}
+            if event.kind == "candidate":
+                values["note"] = "Answers are arriving."
+            self.write(job.id, **values)
+
+        with self._model(job.id, job.request.get("model")) as generator:
             growth = Growth(generator, batch=int(job.request["grow"]), most=MOST_MORE)
-            proposal = growth.propose(growth.snapshot(session), partial(_see_growth, self, job.id))
+            proposal = growth.propose(growth.snapshot(session), see)
             if not growth.join(session, proposal).joined:
                 raise ConflictError(
                     proposal.problem or "the model had nothing new to say; try again later"
                 )
-            return growth
-
-        self._with_model(job.id, job.request.get("model"), make)
         done = {"state": "ready", "note": "Ready."}
         stored = self._live.open(stored.id, stored.owner)
         if stored.screen.finished is not None:
@@ -372,25 +382,21 @@ class JobRunner:
             return False  # what has arrived joins after their next answer
         return True
 
-    def _with_model(
-        self, job_id: str, model: str | None, call: Callable[[Generator], Result]
-    ) -> Result:
-        generator = self._settings.generator(model)
+    @contextmanager
+    def _model(self, job_id: str, name: str | None) -> Iterator[Generator]:
+        generator = self._settings.generator(name)
         if generator.name != "local":
             self.write(job_id, note=f"Asking {generator.model}.")
-            return call(generator)
+            yield generator
+            return
         # One model in memory, and one question at a time: side by side they would both crawl.
         with self._local_turn:
             self.write(job_id, note=f"Waking {generator.model} on this machine.")
-            return call(self._loaded.setdefault(generator.model, generator))
+            yield self._loaded.setdefault(generator.model, generator)
 
 
 class _StoppedError(Exception):
     """The job was cancelled or deleted, or the process ends."""
-
-
-class _MovedError(Exception):
-    """The job has another pool by now, or a session."""
 
 
 class _Arrivals:
@@ -456,27 +462,19 @@ class _Arrivals:
         )
 
 
-def _see_growth(runner: JobRunner, job_id: str, event: Event) -> None:
-    """Note how far "more like this" is."""
-    values: dict[str, Any] = {"made": event.made, "wanted": event.wanted}
-    if event.kind == "candidate":
-        values["note"] = "Answers are arriving."
-    runner.write(job_id, **values)
-
-
 def _kind(pool: Pool) -> Kind:
     return "image" if all(candidate.is_picture for candidate in pool) else "text"
 
 
-def _joined(pool: Pool, made: Pool) -> Pool | None:
+def _joined(pool: Pool, other: Pool) -> Pool | None:
     """Return a pool with those of another that are unlike all it has; None if there are none."""
-    if (made.embedder, made.dimension) != (pool.embedder, pool.dimension):
+    if (other.embedder, other.dimension) != (pool.embedder, pool.dimension):
         return None
     recipe = Recipe(kind=_kind(pool))  # says what is too much alike
-    known = {candidate.label for candidate in pool}
+    labels = {candidate.label for candidate in pool}
     candidates, rows = list(pool), pool.raw_features
-    for candidate, row in zip(made, made.raw_features, strict=True):
-        if candidate.label in known or twin_of(candidate, row, candidates, rows, recipe):
+    for candidate, row in zip(other, other.raw_features, strict=True):
+        if candidate.label in labels or twin_of(candidate, row, candidates, rows, recipe):
             continue
         candidates.append(candidate)
         rows = np.vstack([rows, row])

@@ -25,7 +25,6 @@ from useralign.web.identity import OPENAI
 from useralign.web.rendering import page
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
     from starlette.requests import Request
 
     from useralign.web.settings import Settings
@@ -52,70 +51,36 @@ PROGRAMS = ("/api", "/mcp", OPENAI)  # where addresses begin that are not for br
 _INSIDES = re.compile(r"(?<!\w)\w+://[^\s,;)]+|(?<![\w.~-])[~/](?:[\w.~-]+/)+[\w.~-]*")
 _LONGEST = 20_000  # characters of an error that a stranger is told
 _FRAMEWORKS = {"Not Found", "Method Not Allowed"}
-ADVICE = {
-    403: "Go back to the page and try once more. If it happens again, allow cookies for this site.",
-    404: "It may have been deleted, or it belongs to someone else. Start from the beginning.",
-    405: "Go back to the page and try again.",
-    409: "Reload the page to see where you are. Nothing you answered was lost.",
-    413: "Make it shorter and try again.",
-    421: "Use the address that the server printed when it started.",
-    422: "Go back, change what the message names, and try again.",
-    429: "Wait a moment, then try again. Nothing you answered was lost.",
-    500: "This is our mistake, not yours. What you answered is kept: reload the page to go on.",
-    502: "Try again, or choose another model.",
-    503: "Try again in a moment, or choose another model.",
-}
-
-
-def install(app: FastAPI) -> None:
-    """Answer every error of an application in one form."""
-    for kind in (HTTPException, RequestValidationError, UseralignError):
-        app.add_exception_handler(kind, respond)
 
 
 def respond(request: Request, error: Exception) -> Response:
     """Return the answer to an error: a problem document for the API, a page elsewhere."""
     status, detail, headers = describe(error)
+    title = HTTPStatus(status).phrase
     if isinstance(error, UseralignError):
         detail = _sentence(for_visitors(error, request.app.state.settings))
     if status == 405:
         headers |= _allowed(request)
     if wants_page(request):
-        answer = page(
-            request,
-            "problem.html",
-            status=status,
-            title=title_of(status),
-            detail=detail,
-            advice=ADVICE.get(status, ADVICE[500] if status >= 500 else ADVICE[404]),
-            status_code=status,
-        )
+        values = {"status": status, "title": title, "detail": detail}
+        answer = page(request, "problem.html", **values, status_code=status)
         answer.headers.update(headers)
         return answer
-    return problem(request, status, detail, headers, _fields(error))
-
-
-def problem(
-    request: Request,
-    status: int,
-    detail: str,
-    headers: dict[str, str] | None = None,
-    extra: dict[str, Any] | None = None,
-) -> JSONResponse:
-    """Return a problem document; in OpenAI's form where its clients call."""
-    if request.url.path.startswith(OPENAI):
-        error = {"message": detail, "type": title_of(status), "param": None, "code": None}
-        return JSONResponse({"error": error | (extra or {})}, status, headers)
+    extra: dict[str, Any] = {}
+    if isinstance(error, RequestValidationError):
+        rows = error.errors()[:20]
+        extra["errors"] = [{"field": _field_path(row), "message": row["msg"]} for row in rows]
+    if request.url.path.startswith(OPENAI):  # in the form that its clients know
+        about = {"message": detail, "type": title, "param": None, "code": None}
+        return JSONResponse({"error": about | extra}, status, headers)
     content = {
         "type": "about:blank",
-        "title": title_of(status),
+        "title": title,
         "status": status,
         "detail": detail,
         "instance": request.url.path,
     }
-    return JSONResponse(
-        content | (extra or {}), status, headers, media_type="application/problem+json"
-    )
+    return JSONResponse(content | extra, status, headers, media_type="application/problem+json")
 
 
 def wants_page(request: Request) -> bool:
@@ -133,7 +98,8 @@ def describe(error: Exception) -> tuple[int, str, dict[str, str]]:
         sentence = PLAIN.get(error.status_code, detail) if detail in _FRAMEWORKS else detail
         return error.status_code, sentence, dict(error.headers or {})
     if isinstance(error, RequestValidationError):
-        return 422, _wrong_fields(error), {}
+        wrong = [f"{_field_path(row)}: {row['msg']}" for row in error.errors()[:5]]
+        return 422, _sentence("; ".join(wrong) or "The request is not understood"), {}
     for kind, status in STATUS:
         if isinstance(error, kind):
             headers = {"Retry-After": RETRY_AFTER} if kind is StoreError else {}
@@ -147,14 +113,6 @@ def _allowed(request: Request) -> dict[str, str]:
         if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), request.url.path):
             return {"Allow": ", ".join(sorted(verb.upper() for verb in verbs))}
     return {}
-
-
-def title_of(status: int) -> str:
-    """Return the name of a status."""
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Error"
 
 
 def for_visitors(error: Exception, settings: Settings) -> str:
@@ -172,17 +130,5 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
-def _wrong_fields(error: RequestValidationError) -> str:
-    parts = [f"{_field_path(item)}: {item['msg']}" for item in error.errors()[:5]]
-    return _sentence("; ".join(parts) or "The request is not understood")
-
-
-def _fields(error: Exception) -> dict[str, Any]:
-    if not isinstance(error, RequestValidationError):
-        return {}
-    rows = [{"field": _field_path(item), "message": item["msg"]} for item in error.errors()[:20]]
-    return {"errors": rows}
-
-
-def _field_path(item: dict[str, Any]) -> str:
-    return ".".join(str(part) for part in item["loc"] if part != "body") or "body"
+def _field_path(row: dict[str, Any]) -> str:
+    return ".".join(str(part) for part in row["loc"] if part != "body") or "body"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST = 50  # people of one simulation from the pages
 THREAD = "rehearsal"
-_SERVER = "useralign.web.simulation_server"
+_SERVER = "useralign.web.serving"  # by name: it imports all of the application, and so this
 _RUNNING = threading.Lock()
 _LOG = logging.getLogger(__name__)
 _UNTIL = 300.0  # seconds after which such a simulation is given up
@@ -95,15 +95,15 @@ def _run(store: Store, study: Study, people: int) -> None:
 
 def _material(store: Store, study: Study) -> dict[str, list[Material]]:
     """Return the questions of a stored study; shipped ones with what their personas like."""
-    known = {}
+    material = {}
     for entry in study.design.domains:
         questions = study.questions[entry.name]
         if not entry.own:
             domain = domains.load(entry.name)
-            known[entry.name] = [shipped(domain.question(name)) for name in questions]
+            material[entry.name] = [shipped(domain.question(name)) for name in questions]
             continue
-        known[entry.name] = [
+        material[entry.name] = [
             Material(name, one.text, one.personas, {}, store.pools.of_session(one.pool_id))
             for name, one in questions.items()
         ]
-    return known
+    return material

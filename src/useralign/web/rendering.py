@@ -13,7 +13,7 @@ import unicodedata
 from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import nh3
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -22,7 +22,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from useralign import __version__
-from useralign.web.identity import FIELD, set_cookie, visitor
+from useralign.web.identity import FIELD, form_token, set_cookie, visitor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-AnyResponse = TypeVar("AnyResponse", bound="Response")
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
 LONGEST = 20_000  # characters of an answer that a page shows
@@ -38,7 +37,8 @@ TAGS = {
     "blockquote", "br", "code", "del", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre",
     "s", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
-_KEPT_FORMATS = "\u200c\u200d"  # joiners hold scripts and emoji together
+_HARMLESS = "\n\t\u200c\u200d"  # joiners hold scripts and emoji together
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}  # categories of characters
 _DEEPEST = 12  # how deep lists and quotes may nest
 # Lines, and marks of emphasis, that a page shows: Markdown takes its time for each of them.
 _MOST_PARTS = {re.compile(r"\n"): 1000, re.compile(r"[*_~]"): 3000}
@@ -48,16 +48,16 @@ _ABOVE = 2  # how deep the page's own headings go where an answer stands
 @cache
 def environment() -> Environment:
     """Return the templates: everything is escaped, and a missing value is an error."""
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(static=static, version=__version__, FORM_FIELD=FIELD)
-    made.filters.update(answer=answer_html, plain=plain, brief=brief)
-    return made
+    templates.globals.update(static=static, version=__version__, FORM_FIELD=FIELD)
+    templates.filters.update(answer=answer_html, plain=plain, brief=brief)
+    return templates
 
 
 @cache
@@ -72,14 +72,11 @@ def render(template: str, values: Mapping[str, Any], status_code: int = 200) -> 
     return HTMLResponse(environment().get_template(template).render(values), status_code)
 
 
-def page(request: Request, template: str, *, status_code: int = 200, **values: Any) -> HTMLResponse:
-    """Return a page, and give a stranger their cookie.
-
-    To the values for the template are added `who` (the visitor), `form_token` and `path`.
-    """
+def page(request: Request, template: str, *, status_code: int = 200, **values: Any) -> Response:
+    """Return a page, which knows `who` asks, their `form_token` and the `path`; set a cookie."""
     who = visitor(request)
-    values = {"who": who, "form_token": who.form_token, "path": request.url.path} | values
-    return keep_visitor(request, render(template, values, status_code))
+    common = {"who": who, "form_token": form_token(who.token), "path": request.url.path}
+    return keep_visitor(request, render(template, common | values, status_code))
 
 
 def to(request: Request, address: str) -> Response:
@@ -92,7 +89,7 @@ def as_file(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
-def keep_visitor(request: Request, response: AnyResponse) -> AnyResponse:
+def keep_visitor(request: Request, response: Response) -> Response:
     """Set the cookie of someone who has none yet."""
     who = visitor(request)
     if who.fresh:
@@ -112,13 +109,11 @@ def _reader() -> MarkdownIt:
 @lru_cache(maxsize=512)
 def answer_html(text: str) -> Markup:
     """Return an answer, whatever a model or a user wrote, as HTML."""
-    excerpt, cut = _cut(neutral(text))
+    excerpt, note = neutral(text), ""
+    if len(excerpt) > (end := _end(excerpt)):
+        excerpt = excerpt[:end].rsplit(" ", 1)[0] + " …"
+        note = f'<p class="cut">Cut here: the whole answer has {len(text):,} characters.</p>'
     html = nh3.clean(_rendered(excerpt), tags=TAGS, attributes={}, link_rel=None)
-    note = (
-        f'<p class="cut">Cut here: the whole answer has {len(text):,} characters.</p>'
-        if cut
-        else ""
-    )
     return Markup(html + note)  # noqa: S704 - cleaned by the allowlist
 
 
@@ -151,19 +146,12 @@ def neutral(text: str) -> str:
     text = text[: 2 * LONGEST]
     if text.replace("\n", "").isprintable():  # as most are: one look is enough
         return text
-    return "".join(char for char in text if _is_printable(char))
+    return "".join(
+        char for char in text if char in _HARMLESS or unicodedata.category(char) not in _INVISIBLE
+    )
 
 
-def _is_printable(char: str) -> bool:
-    if char in "\n\t" or char in _KEPT_FORMATS:
-        return True
-    return unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
-
-
-def _cut(text: str) -> tuple[str, bool]:
-    """Return as much of a text as a page shows, and whether that is not all of it."""
+def _end(text: str) -> int:
+    """Return how much of a text a page shows, in characters."""
     parts = (next(islice(p.finditer(text), most, None), None) for p, most in _MOST_PARTS.items())
-    end = min([LONGEST, *(part.start() for part in parts if part)])
-    if len(text) <= end:
-        return text, False
-    return text[:end].rsplit(" ", 1)[0] + " …", True
+    return min([LONGEST, *(part.start() for part in parts if part)])

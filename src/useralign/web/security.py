@@ -32,11 +32,11 @@ SHARED = ("/api/", "/media/", "/user-align.js")  # what pages of allowed sites m
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
-def policy(frame_ancestors: str = "'none'") -> str:
+def policy(frame_ancestors: str = "'none'", form_action: str = "'self'") -> str:
     """Return the content security policy: nothing inline, nothing from elsewhere."""
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-        "connect-src 'self'; form-action 'self'; base-uri 'none'; "
+        f"connect-src 'self'; form-action {form_action}; base-uri 'none'; "
         f"frame-ancestors {frame_ancestors}"
     )
 
@@ -112,7 +112,12 @@ class Guard:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                _complete(MutableHeaders(scope=message))
+                headers = MutableHeaders(scope=message)
+                if "content-security-policy" not in headers:
+                    headers["content-security-policy"] = policy()
+                    headers["x-frame-options"] = "DENY"
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         try:
@@ -124,7 +129,9 @@ class Guard:
             return  # nobody is there to be answered
         except Exception as error:  # noqa: BLE001 - whatever it was, somebody waits for a reply
             if not isinstance(error, HTTPException):
-                _log.error("%s %s: %s", scope["method"], _template(scope), logs.brief(error))
+                # The address as its route has it: without tokens and names.
+                path = getattr(scope.get("route"), "path", "an address that has no route")
+                _log.error("%s %s: %s", scope["method"], path, logs.brief(error))
             if begun:  # the client sees a reply that is not whole
                 raise BrokenReplyError from None
             await self._respond(request, error)(scope, receive, answer)
@@ -147,19 +154,16 @@ class Guard:
             )
         if "\x00" in request.scope["path"]:  # no database takes it
             raise HTTPException(404, "There is no such page.")
-        allowed = request.method in SAFE_METHODS or is_same_origin(request)
-        if not allowed and not self._is_shared(request):
+        # A page of an allowed site may ask for what is shared; it still needs a token.
+        shared = request.url.path.startswith("/api/")
+        allowed = shared and request.headers.get("origin") in self._settings.origins
+        if not (allowed or request.method in SAFE_METHODS or is_same_origin(request)):
             raise HTTPException(
                 403, "This request came from another site. Open the page here and try again."
             )
         length, largest = request.headers.get("content-length", "0"), self._largest(request)
         if length.isdigit() and int(length) > largest:
             raise too_large(largest)
-
-    def _is_shared(self, request: Request) -> bool:
-        """Return whether a page of an allowed site asks for what it may; it still needs a token."""
-        origin = request.headers.get("origin")
-        return origin in self._settings.origins and request.url.path.startswith("/api/")
 
     def _largest(self, request: Request) -> int:
         """Return how many bytes a request may have: more where people bring their own files."""
@@ -181,20 +185,6 @@ def _measured(receive: Receive, largest: int) -> Receive:
         return message
 
     return measured
-
-
-def _complete(headers: MutableHeaders) -> None:
-    own_policy = "content-security-policy" in headers
-    for name, value in HEADERS.items():
-        headers.setdefault(name, value)
-    if not own_policy:
-        headers["content-security-policy"] = policy()
-        headers["x-frame-options"] = "DENY"
-
-
-def _template(scope: Scope) -> str:
-    """Return the address of a request as its route has it: without tokens and names."""
-    return str(getattr(scope.get("route"), "path", "an address that has no route"))
 
 
 def _hostname(host: str) -> str | None:

@@ -1,8 +1,13 @@
-"""Running the application: one process or several, on one socket."""
+"""Running the application: one process or several, on one socket.
+
+`python -m useralign.web.serving NUMBER-OF-SOCKET` serves simulated people, over the database that
+`USERALIGN_DATABASE` names, with none of the limits that real visitors meet; see `rehearsal`.
+"""
 
 from __future__ import annotations
 
 import logging.config
+import math
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -12,7 +17,6 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -25,12 +29,11 @@ from useralign.store.database import default_url
 from useralign.web import logs
 from useralign.web.app import create_app
 from useralign.web.connections import BoundedProtocol
+from useralign.web.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from multiprocessing.context import SpawnProcess
-
-    from useralign.web.settings import Settings
 
 _QUEUE = 1024
 SWITCH = 0.001  # seconds after which a thread that computes lets another go on
@@ -46,42 +49,37 @@ _HOW: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Serving:
-    """What to serve, and where."""
+def serve(
+    settings: Settings, host: str, port: int, database: str | None, ready: Callable[[str], None]
+) -> None:
+    """Serve until stopped by Ctrl-C or a signal; `ready` gets the address once it answers.
 
-    settings: Settings
-    host: str = "127.0.0.1"
-    port: int = 8000  # 0 takes one that is free
-    database: str | None = field(default=None, repr=False)  # the store's address
-
-
-def serve(serving: Serving, ready: Callable[[str], None]) -> None:
-    """Serve until stopped by Ctrl-C or a signal; `ready` gets the address once it answers."""
-    listening = _socket(serving.host, serving.port)
-    address = _address(serving.host, listening.getsockname()[1])
-    store = open_store(serving.database)  # before any worker, so that one migrates
+    Port 0 takes one that is free; `database` is the store's address.
+    """
+    listening = _socket(host, port)
+    name = f"[{host.strip('[]')}]" if ":" in host else host
+    address = f"http://{name}:{listening.getsockname()[1]}/"
+    store = open_store(database)  # before any worker, so that one migrates
     try:
-        if serving.settings.workers == 1:
-            app = create_app(store, serving.settings)
+        if settings.workers == 1:
+            app = create_app(store, settings)
             _warm()
             _Server(uvicorn.Config(app, **_HOW), lambda: ready(address)).run([listening])
         else:
             listening.listen(_QUEUE)  # who comes before the workers are up waits for them
             ready(address)
-            _serve_by_workers(serving, listening)
+            _serve_by_workers(settings, database or default_url(), listening)
     finally:
         store.close()
         listening.close()
 
 
-def _serve_by_workers(serving: Serving, listening: socket.socket) -> None:
+def _serve_by_workers(settings: Settings, database: str, listening: socket.socket) -> None:
     """Serve by several processes, and replace those that end.
 
     They are told what to serve by a pipe: the environment of a process can be read by others, and
     whatever it starts gets it.
     """
-    serving = replace(serving, database=serving.database or default_url())
     for name in ("USERALIGN_SECRET", "USERALIGN_DATABASE"):
         os.environ.pop(name, None)
     context = multiprocessing.get_context("spawn")
@@ -90,8 +88,8 @@ def _serve_by_workers(serving: Serving, listening: socket.socket) -> None:
     try:
         while True:
             workers = [worker for worker in workers if worker.is_alive()]
-            for _ in range(serving.settings.workers - len(workers)):
-                workers.append(context.Process(target=_work, args=(serving, listening)))
+            for _ in range(settings.workers - len(workers)):
+                workers.append(context.Process(target=_work, args=(settings, database, listening)))
                 workers[-1].start()
             multiprocessing.connection.wait([worker.sentinel for worker in workers])
             time.sleep(1.0)  # one that cannot start must not keep the machine busy
@@ -103,26 +101,29 @@ def _serve_by_workers(serving: Serving, listening: socket.socket) -> None:
             worker.kill()
 
 
-def _work(serving: Serving, listening: socket.socket) -> None:
-    """Serve in a worker process, until told to stop or left alone."""
+def _work(
+    settings: Settings, database: str | None, listening: socket.socket, **others: Any
+) -> None:
+    """Serve in a process beside another, until told to stop or left alone."""
     logging.config.dictConfig(logs.CONFIGURATION)
     try:
-        app = create_app(open_store(serving.database), serving.settings)
+        app = create_app(open_store(database), settings)
     except UseralignError as error:
         logging.getLogger("useralign.web").warning("a worker cannot start: %s", logs.brief(error))
         sys.exit(1)
     _warm()
-    server = uvicorn.Server(uvicorn.Config(app, **_HOW))
+    server = uvicorn.Server(uvicorn.Config(app, **(_HOW | others)))
     threading.Thread(target=_end_with_parent, args=(server,), daemon=True).start()
     with suppress(KeyboardInterrupt):
         server.run([listening])
 
 
 def _end_with_parent(server: uvicorn.Server) -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
+    if (parent := multiprocessing.parent_process()) is not None:
         parent.join()
-        server.should_exit = True
+    else:
+        sys.stdin.read()  # a pipe, which is closed when whoever started us is gone
+    server.should_exit = True
 
 
 class _Server(uvicorn.Server):
@@ -141,23 +142,18 @@ class _Server(uvicorn.Server):
 
 def _socket(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    opened = socket.socket(family, socket.SOCK_STREAM)
-    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        opened.bind((host.strip("[]"), port))
+        listening.bind((host.strip("[]"), port))
     except (OSError, OverflowError) as error:
-        opened.close()
+        listening.close()
         why = getattr(error, "strerror", None) or str(error)
         raise OptionError(
             f"cannot listen at {host}, port {port}: {why}; give another --port (0 takes a free one)"
         ) from error
-    opened.set_inheritable(True)
-    return opened
-
-
-def _address(host: str, port: int) -> str:
-    name = f"[{host.strip('[]')}]" if ":" in host else host
-    return f"http://{name}:{port}/"
+    listening.set_inheritable(True)
+    return listening
 
 
 def _warm() -> None:
@@ -168,10 +164,18 @@ def _warm() -> None:
     """
     threadpool_limits(1)
     sys.setswitchinterval(SWITCH)
-    threading.Thread(target=_load_embedder, name="warm", daemon=True).start()
+
+    def load() -> None:
+        import scipy.special  # noqa: F401, PLC0415 - takes a moment, and the first screen needs it
+
+        embedder_for(None, "text").embed_texts(["warm"])
+
+    threading.Thread(target=load, name="warm", daemon=True).start()
 
 
-def _load_embedder() -> None:
-    import scipy.special  # noqa: F401, PLC0415 - takes a moment, and the first screen needs it
-
-    embedder_for(None, "text").embed_texts(["warm"])
+if __name__ == "__main__":
+    # All simulated people come from one network address, on more connections than others may have.
+    unlimited = Settings(
+        asks_per_hour=math.inf, answers_per_minute=math.inf, limit_participants=False
+    )
+    _work(unlimited, None, socket.socket(fileno=int(sys.argv[1])), http="auto")

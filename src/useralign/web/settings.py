@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from useralign.models import Generator
 
 SHORTEST_SECRET = 16
+NO_SECRET = (
+    "to listen {} a secret is needed: set USERALIGN_SECRET, or give --secret-file, "
+    f"with at least {SHORTEST_SECRET} characters"
+)
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -59,10 +63,14 @@ class Settings:
     limit_participants: bool = True
 
     def __post_init__(self) -> None:
-        if self.secret is not None:
-            check_secret(self.secret)
-        if not self.loopback and self.secret is None:
-            raise OptionError(no_secret("beyond this machine"))
+        if self.secret is None and not self.loopback:
+            raise OptionError(NO_SECRET.format("beyond this machine"))
+        if self.secret is not None and len(self.secret) < SHORTEST_SECRET:
+            raise OptionError(
+                f"the secret has {len(self.secret)} characters; expected at least "
+                f"{SHORTEST_SECRET}. "
+                "Make one: python -c 'import secrets; print(secrets.token_urlsafe(24))'"
+            )
         for origin in self.origins:
             check_origin(origin)
 
@@ -86,7 +94,7 @@ def settings_at(
     loopback = is_loopback(host) and not trust_proxy and not names
     if not loopback and secret is None:
         where = f"under the name {names[0]}" if names else f"at {host}, beyond this machine,"
-        raise OptionError(no_secret("for a proxy" if trust_proxy else where))
+        raise OptionError(NO_SECRET.format("for a proxy" if trust_proxy else where))
     if secret is not None:
         others["signing"] = secret
     about = {"secret": secret, "hosts": frozenset(hosts), "trust_proxy": trust_proxy}
@@ -107,30 +115,13 @@ def check_origin(origin: str) -> None:
     """Raise `OptionError` unless it is the origin of one site, as browsers write it."""
     try:
         parts = urlsplit(origin)
-        written = f"{parts.scheme}://{parts.netloc.lower()}"
+        usual_form = f"{parts.scheme}://{parts.netloc.lower()}"
         usual = {"http": 80, "https": 443}[parts.scheme]
-        if origin == written and parts.hostname and parts.port != usual and "*" not in origin:
+        if origin == usual_form and parts.hostname and parts.port != usual and "*" not in origin:
             return
     except (KeyError, ValueError):
         pass
     raise OptionError(
         f"{origin!r} is not the origin of a site; expected a scheme and a host as browsers write "
         "them, such as https://app.example or http://localhost:3000, without a path"
-    )
-
-
-def check_secret(secret: str) -> None:
-    """Raise `OptionError` if a secret is too short to be one."""
-    if len(secret) < SHORTEST_SECRET:
-        raise OptionError(
-            f"the secret has {len(secret)} characters; expected at least {SHORTEST_SECRET}. "
-            "Make one: python -c 'import secrets; print(secrets.token_urlsafe(24))'"
-        )
-
-
-def no_secret(where: str) -> str:
-    """Return the message that a secret is needed to listen somewhere."""
-    return (
-        f"to listen {where} a secret is needed: set USERALIGN_SECRET, or give --secret-file, "
-        f"with at least {SHORTEST_SECRET} characters"
     )

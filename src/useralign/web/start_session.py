@@ -32,17 +32,16 @@ def settings_for(
     settings = {key: value for key, value in options.items() if key not in _PAGE}
     own = {key: value for key, value in options.get("options", {}).items() if key != "prior"}
     page: dict[str, Any] = {"fresh": bool(options.get("fresh"))}
+    preset = {"method": options["method"], "per_screen": 2, "budget": None}
     if options["method"] == FEW:
         preset = few(pool)
-        settings |= {key: preset.pop(key) for key in ("method", "budget", "per_screen")}
-        own = preset | own
         page["preset"] = FEW
         if options.get("phone"):
-            settings["per_screen"] = min(settings["per_screen"], ON_A_PHONE)
-    else:
-        settings |= {"method": options["method"], "per_screen": 2, "budget": None}
-    given = {"per_screen": options.get("shown"), "budget": options.get("budget")}
-    settings |= {key: value for key, value in given.items() if value is not None}
+            preset["per_screen"] = min(preset["per_screen"], ON_A_PHONE)
+    wanted = {"per_screen": options.get("shown"), "budget": options.get("budget")}
+    preset |= {key: value for key, value in wanted.items() if value is not None}
+    settings |= {key: preset.pop(key) for key in ("method", "budget", "per_screen")}
+    own = preset | own
     page["rank"] = bool(options.get("rank")) and settings["per_screen"] > 2
     if settings["method"] == QUICK and not page["fresh"]:
         own["prior"], page["known"] = _prior(store, owner, pool)
@@ -60,18 +59,11 @@ def begin(
 def options_of(stored: StoredSession) -> dict[str, Any]:
     """Return the options for a session like an earlier one, with another seed."""
     first = stored.session.to_dict()  # as it began, whatever was asked for since
-    shown = first.get("shown", 2)
-    page = {key: stored.page.get(key, False) for key in ("rank", "fresh")}
+    options = {key: stored.page.get(key, False) for key in ("rank", "fresh")}
+    options |= {"shown": first.get("shown", 2), "seed": None}
     if stored.page.get("preset") == FEW:
-        return page | {"method": FEW, "shown": shown, "seed": None}
-    return page | {
-        "method": first["method"],
-        "options": first["options"],
-        "epsilon": first["epsilon"],
-        "budget": first["budget"],
-        "shown": shown,
-        "seed": None,
-    }
+        return options | {"method": FEW}
+    return options | {key: first[key] for key in ("method", "options", "epsilon", "budget")}
 
 
 def options_for(stored: StoredSession, pool: Pool) -> dict[str, Any]:

@@ -9,12 +9,12 @@ methods but the options themselves.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Form, Request, Response
 from pydantic import BaseModel, Field
-from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
 from useralign.errors import ConflictError, UseralignError
@@ -27,7 +27,7 @@ from useralign.study.pages import DECLINED, QUOTA_FULL, RETURNED, WITHDRAWN, in_
 from useralign.study.recruitment import MTURK_HOSTS, Arrival, arrive, completion
 from useralign.study.wording import ENGLISH, PLAIN, RefusedError, Words, choose_language
 from useralign.web import form_answers
-from useralign.web.identity import set_cookie, visitor
+from useralign.web.identity import TOKEN, set_cookie, visitor
 from useralign.web.limits import one_by_one
 from useralign.web.problems import describe
 from useralign.web.rendering import render
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/study", include_in_schema=False, dependencies=[Depends(one_by_one)])
 _SCREEN = re.compile(r"\d{1,5}x\d{1,5} \d{1,5}x\d{1,5} \d(\.\d{1,20})?")
 _SHARE = 4  # one in so many may begin from one network address, unless the study says otherwise
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 # Who shows a task in a frame: the pages of workers, and of requesters who look at it.
 _FRAMES = {
     "sandbox": ("workersandbox.mturk.com", "requestersandbox.mturk.com"),
@@ -82,14 +81,10 @@ Fields = Annotated[dict[str, list[str]], Depends(_fields)]
 @router.get("/{slug}")
 def landing(request: Request, flow: Flow, slug: str) -> Response:
     """Show what the study is about and ask for consent; nothing is recorded here."""
-    study = None
-    try:
-        study = flow.studies.get(slug)
-        arrival = arrive(study, request.query_params, request.url.hostname or "")
-        token = "" if arrival.preview else arrival.token(study, visitor(request).token) or ""
-        returning = not arrival.preview and flow.has_place(study, arrival, token)
-    except UseralignError as error:
-        return _problem(request, error, study)
+    study = flow.studies.get(slug)
+    arrival = arrive(study, request.query_params, request.url.hostname or "")
+    token = "" if arrival.preview else arrival.token(study, visitor(request).token) or ""
+    returning = not arrival.preview and flow.has_place(study, arrival, token)
     if not (study.open or returning or arrival.preview):
         language = _language(request, study, request.query_params.get("lang", ""))
         return _unrecorded(request, study, arrival, study.state, language=language)
@@ -100,24 +95,23 @@ def landing(request: Request, flow: Flow, slug: str) -> Response:
 def consent(request: Request, flow: Flow, slug: str, fields: Fields) -> Response:
     """Give a place to someone who agrees, and send them to their page."""
     form = {key: values[-1] for key, values in fields.items()}
-    study = None
-    try:
-        study = flow.studies.get(slug)
-        arrival = arrive(study, form, request.url.hostname or "")
-        token = _token_in(form, arrival)
-        language = _language(request, study, form.get("lang", ""))
-        present = flow.has_place(study, arrival, token)
-        if form.get("decline") and not present:
-            return _unrecorded(request, study, arrival, f"end_{DECLINED}", language=language)
-        if form.get("agree") != "yes" and not present:
-            known = {**arrival.details, "lang": language}
-            return first_page(request, study, arrival, known, token=token, unticked=True)
-        if not (present or arrival.proven):
-            _take_newcomer(request, study)
-        about = _client(request, form)
-        entered = flow.enter(study, arrival, token, language=language, client=about)
-    except (UseralignError, HTTPException) as error:
-        return _problem(request, error, study)
+    study = flow.studies.get(slug)
+    arrival = arrive(study, form, request.url.hostname or "")
+    if arrival.preview:
+        raise ConflictError("accept the task first; a preview takes no place")
+    token = form.get("token", "")
+    if not TOKEN.fullmatch(token):
+        raise RefusedError("refused_form")
+    language = _language(request, study, form.get("lang", ""))
+    present = flow.has_place(study, arrival, token)
+    if form.get("decline") and not present:
+        return _unrecorded(request, study, arrival, f"end_{DECLINED}", language=language)
+    if form.get("agree") != "yes" and not present:
+        query = {**arrival.details, "lang": language}
+        return first_page(request, study, arrival, query, token=token, unticked=True)
+    if not (present or arrival.proven):
+        _take_newcomer(request, study)
+    entered = flow.enter(study, arrival, token, language=language, client=_client(request, form))
     if entered is None:
         end = study.state
         if study.open:
@@ -144,10 +138,7 @@ def _take_newcomer(request: Request, study: Study) -> None:
 @router.get("/{slug}/{token}")
 def show(request: Request, flow: Flow, slug: str, token: str, leave: str = "") -> Response:
     """Show where a participant is: the same at every reload; or ask whether they want to stop."""
-    try:
-        view = flow.look(slug, token)
-    except UseralignError as error:
-        return _problem(request, error, _study_of(flow, slug))
+    view = flow.look(slug, token)
     if leave and view.study.design.withdraw and view.participant.outcome is None:
         return _page(request, view.study, "study/leave.html", {}, language=view.language)
     return show_view(request, flow, view)
@@ -164,15 +155,13 @@ def answer(
     fields: Fields,
 ) -> Response:
     """Take what was done on a page, and go on; the same again changes nothing."""
+    request.app.state.limits.answers.take(digest(token))
     try:
-        request.app.state.limits.answers.take(digest(token))
         problems = _take(flow, slug, token, form, fields)
     except ConflictError:
         view = flow.look(slug, token)
         note = "" if view.participant.outcome is not None else view.words("moved")
         return show_view(request, flow, view, note=note, status=409)
-    except (UseralignError, HTTPException) as error:
-        return _problem(request, error, _study_of(flow, slug))
     if problems:
         view = flow.look(slug, token)
         return show_view(request, flow, view, status=422, problems=problems, sent=fields)
@@ -215,24 +204,6 @@ def _client(request: Request, form: Mapping[str, str]) -> dict[str, str]:
 def _language(request: Request, study: Study, wanted: str) -> str:
     accepted = request.headers.get("accept-language", "")
     return choose_language(study.design.languages, wanted, accepted)
-
-
-def _study_of(flow: ParticipantFlow, slug: str) -> Study | None:
-    """Return the study of an address that has gone wrong, if there is one."""
-    try:
-        return flow.studies.get(slug)
-    except UseralignError:
-        return None
-
-
-def _token_in(form: Mapping[str, str], arrival: Arrival) -> str:
-    """Return the token that a form of the first page carries."""
-    if arrival.preview:
-        raise ConflictError("accept the task first; a preview takes no place")
-    token = form.get("token", "")
-    if not _TOKEN.fullmatch(token):
-        raise RefusedError("refused_form")
-    return token
 
 
 def first_page(
@@ -326,17 +297,17 @@ def _in_frame(response: Response, study: Study | None) -> Response:
     mode = study.design.recruitment.mturk if study is not None else "off"
     if mode != "off":
         frames = " ".join(f"https://{host}" for host in _FRAMES[mode])
-        handed_in = f"form-action 'self' https://{MTURK_HOSTS[mode]}"
-        whole = policy(frame_ancestors=f"'self' {frames}")
-        response.headers["content-security-policy"] = whole.replace("form-action 'self'", handed_in)
+        own_policy = policy(f"'self' {frames}", f"'self' https://{MTURK_HOSTS[mode]}")
+        response.headers["content-security-policy"] = own_policy
     return response
 
 
-def _problem(request: Request, error: Exception, study: Study | None = None) -> Response:
+def respond(request: Request, error: Exception) -> Response:
     """Answer an error with a page of the study's kind, which leads nowhere else."""
     status, detail, headers = describe(error)
-    language, contact, words = ENGLISH, "", Words(PLAIN, {}, ENGLISH)
-    if study is not None:
+    study, language, contact, words = None, ENGLISH, "", Words(PLAIN, {}, ENGLISH)
+    with suppress(UseralignError):
+        study = _flow_of(request).studies.get(request.path_params.get("slug", ""))
         language = _language(request, study, request.query_params.get("lang", ""))
         contact = in_language(study.design.contact, language)
         words = study.design.words_in(language)

@@ -59,16 +59,21 @@ class OwnAnswers:
     def __bool__(self) -> bool:
         return bool(self.listed.strip() or self.texts or self.pictures)
 
-    def add_list(self, pasted: str) -> None:
-        """Take in a pasted list; one line is divided at its commas or semicolons."""
+    def add(self, pasted: str, files: Sequence[UploadFile]) -> None:
+        """Take in a pasted list and some files; `InputError` if one of them is not usable.
+
+        A list of one line is divided at its commas or semicolons.
+        """
         self.listed = pasted
         items = [text for _, text in list_items(pasted)]
         if len(items) == 1:
             items = [text.strip() for text in _SEPARATOR.split(items[0])]
         self.texts += [" ".join(item.split()) for item in items]
+        for file in files:
+            self._add_file(file)
 
-    def add_file(self, file: UploadFile) -> None:
-        """Take in a file; `InputError` if it is neither a picture nor a readable list."""
+    def _add_file(self, file: UploadFile) -> None:
+        """Take in a file: a picture or a list."""
         name = PurePosixPath((file.filename or "").replace("\\", "/")).name[:100]
         if (file.size or 0) > media.LARGEST_FILE:
             raise InputError(
@@ -132,18 +137,6 @@ async def files(request: Request) -> list[UploadFile]:
     return [part for part in parts if isinstance(part, UploadFile) and part.filename]
 
 
-def read(pasted: str, files: Sequence[UploadFile]) -> tuple[OwnAnswers, str]:
-    """Return what was brought, and what went wrong with it, if anything."""
-    own = OwnAnswers()
-    own.add_list(pasted)
-    try:
-        for file in files:
-            own.add_file(file)
-    except InputError as error:
-        return own, str(error)
-    return own, ""
-
-
 def _check_count(count: int, most: int, what: str) -> None:
     if count < FEWEST:
         got = f"There is only one {what}" if count else f"There is no {what}"
@@ -164,16 +157,17 @@ def _texts_in(content: bytes, name: str, suffix: str) -> list[str]:
 
 def _write_pictures(pictures: Sequence[tuple[str, bytes]], folder: Path) -> None:
     """Write pictures anew, with what their names say of them; one that is there twice once."""
-    written: set[str] = set()
+    ids: set[str] = set()
     for number, (name, content) in enumerate(pictures, 1):
         picture = media.encode(content, name)
-        if picture.id in written:
+        if picture.id in ids:
             continue
-        written.add(picture.id)
+        ids.add(picture.id)
         (folder / f"{number:02}.webp").write_bytes(picture.content)
-        if caption := _caption(name):
+        caption = re.sub(r"[_\-\s]+", " ", Path(name).stem).strip()
+        if not _CAMERA.fullmatch(caption):
             (folder / f"{number:02}.txt").write_text(caption, encoding="utf-8")
-    _check_count(len(written), MOST_PICTURES, "picture")
+    _check_count(len(ids), MOST_PICTURES, "picture")
 
 
 def colours(paths: Sequence[str | Path]) -> NDArray[np.float64]:
@@ -182,23 +176,16 @@ def colours(paths: Sequence[str | Path]) -> NDArray[np.float64]:
     Brightness and two differences of colours on a grid of 6 by 6, and how much of each edge
     direction there is on one of 2 by 2.
     """
-    return np.array([_colours(path) for path in paths])
-
-
-def _colours(path: str | Path) -> NDArray[np.float64]:
-    image = import_extra("PIL.Image", "pictures", "web")
-    with image.open(path) as opened:
-        small = np.asarray(opened.convert("YCbCr").resize((48, 48)), dtype=np.float64) / 255 - 0.5
-    grid = small.reshape(6, 8, 6, 8, 3).mean(axis=(1, 3))
-    down, across = np.gradient(small[:, :, 0])
-    size, way = np.hypot(down, across), np.arctan2(down, across) % np.pi
-    sector = np.minimum((way / np.pi * 4).astype(int), 3)
-    edges = [(size * (sector == k)).reshape(2, 24, 2, 24).sum(axis=(1, 3)) for k in range(4)]
-    strength = np.array(edges).ravel()
-    return np.concatenate([grid.ravel(), strength / max(float(strength.sum()), 1.0)])
-
-
-def _caption(name: str) -> str:
-    """Return what a picture's file name says of it; nothing, if a camera made it up."""
-    stem = re.sub(r"[_\-\s]+", " ", Path(name).stem).strip()
-    return "" if _CAMERA.fullmatch(stem) else stem
+    image, rows = import_extra("PIL.Image", "pictures", "web"), []
+    for path in paths:
+        with image.open(path) as opened:
+            small = np.asarray(opened.convert("YCbCr").resize((48, 48)), dtype=np.float64)
+        small = small / 255 - 0.5
+        grid = small.reshape(6, 8, 6, 8, 3).mean(axis=(1, 3))
+        down, across = np.gradient(small[:, :, 0])
+        size, way = np.hypot(down, across), np.arctan2(down, across) % np.pi
+        sector = np.minimum((way / np.pi * 4).astype(int), 3)
+        edges = [(size * (sector == k)).reshape(2, 24, 2, 24).sum(axis=(1, 3)) for k in range(4)]
+        strength = np.array(edges).ravel()
+        rows.append(np.concatenate([grid.ravel(), strength / max(float(strength.sum()), 1.0)]))
+    return np.array(rows)
