@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from tests.pooling.test_parse import READERS, UNITS, least_work
 
-from useralign.errors import ModelAnswerError, ModelUnavailableError
+from useralign.errors import InputError, ModelAnswerError, ModelUnavailableError
 from useralign.pooling.parse import parse_interests
 from useralign.web import Settings
 from useralign.web.problems import for_visitors
 from useralign.web.rendering import answer_html, brief, plain
+from useralign.web.uploads import OwnAnswers, distinct_texts
 from useralign.wishes.phrases import read
 
 if TYPE_CHECKING:
@@ -33,10 +34,17 @@ def _interests(text: str) -> None:
         parse_interests(text)
 
 
+def _list(text: str) -> None:
+    answers = OwnAnswers()
+    with suppress(InputError):
+        answers.add(text, [])
+        distinct_texts(answers.texts)
+
+
 ENTRANCES: dict[str, Callable[[str], object]] = {
     "answer": READERS["answer"],
     "lines": READERS["lines"],
-    "items": READERS["items"],
+    "list": _list,
     "interests": _interests,
     "page": answer_html.__wrapped__,
     "plain": plain,

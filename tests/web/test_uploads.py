@@ -144,6 +144,7 @@ def test_a_list_in_a_file_comes_back_when_another_file_is_wrong(browser: Browser
         ("Only one line", "There is only one answer"),
         ("soup\nSoup!", "There is only one answer"),
         ("\n".join(map(str, range(uploads.MOST_TEXTS + 1))), "at most 500"),
+        ("a\n" * (uploads.MOST_LINES + 1), "has 20,001 lines; at most 500"),
         ("soup\n" + "very " * 1000, "has 4,999 characters"),
     ],
 )

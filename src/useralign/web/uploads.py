@@ -37,6 +37,7 @@ FEWEST = 2
 MOST_TEXTS = 500
 MOST_PICTURES = 60
 LARGEST_LIST = 10**6  # bytes; far more than so many answers have
+MOST_LINES = 20_000  # of a list, blank ones included: reading takes its time for each
 LONGEST_TEXT = 4000  # characters
 LISTS = (".txt", ".csv", ".jsonl", ".json")
 WHICH = "Which of these suits you best?"  # when there is no other question
@@ -65,6 +66,7 @@ class OwnAnswers:
         A list of one line is divided at its commas or semicolons.
         """
         self.listed = pasted
+        _check_lines(pasted.count("\n"))
         items = [text for _, text in list_items(pasted)]
         if len(items) == 1:
             items = [text.strip() for text in _SEPARATOR.split(items[0])]
@@ -94,6 +96,7 @@ class OwnAnswers:
                 f"{name}: is larger than {LARGEST_LIST // 10**6} MB, too much for a list of at "
                 f"most {MOST_TEXTS} answers; leave out what is no answer"
             )
+        _check_lines(content.count(b"\n"))
         texts = _texts_in(content, name, suffix)
         self.texts += texts
         # A page cannot choose a file for somebody: so what was in it comes back as a list.
@@ -118,10 +121,7 @@ class OwnAnswers:
                 blind = embedder.trouble() is not None
                 pool = read_pool(folder, question or WHICH, colours if blind else embedder)
                 return pools.add(pool, owner)
-        distinct: dict[tuple[str, ...], str] = {}
-        for text in self.texts:
-            distinct.setdefault(tuple(words(text)) or (text,), text)
-        texts = list(distinct.values())
+        texts = distinct_texts(self.texts)
         _check_count(len(texts), MOST_TEXTS, "answer")
         if long := [text for text in texts if len(text) > LONGEST_TEXT]:
             raise OptionError(
@@ -131,10 +131,25 @@ class OwnAnswers:
         return pools.add(Pool.from_texts(question or WHICH, texts), owner)
 
 
+def distinct_texts(texts: Sequence[str]) -> list[str]:
+    """Return the texts of which no earlier one has the same words."""
+    distinct: dict[tuple[str, ...], str] = {}
+    for text in texts:
+        distinct.setdefault(tuple(words(text)) or (text,), text)
+    return list(distinct.values())
+
+
 async def files(request: Request) -> list[UploadFile]:
     """Return the files of a form, if any were chosen."""
     parts = (await request.form()).getlist("files")
     return [part for part in parts if isinstance(part, UploadFile) and part.filename]
+
+
+def _check_lines(count: int) -> None:
+    if count > MOST_LINES:
+        raise OptionError(
+            f"The list has {count:,} lines; at most {MOST_TEXTS} answers can be compared here."
+        )
 
 
 def _check_count(count: int, most: int, what: str) -> None:
