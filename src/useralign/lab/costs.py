@@ -155,11 +155,11 @@ def _dollars(question: Question) -> tuple[float | None, float | None]:
     maker, judge = find_price("gpt-image-1" if pictures else "gpt-4o"), find_price(_JUDGE)
     texts = ("", "") if pictures else (candidates[0].text, candidates[1].text)
     prompt = comparison_prompt(question.personas[0].description, question.text, *texts)
-    shown = tokens(SYSTEM + prompt) + (2 * _SEEN if pictures else 0)
+    prompt_tokens = tokens(SYSTEM + prompt) + (2 * _SEEN if pictures else 0)
     calls = 2 * QUESTIONS if pictures else QUESTIONS
     return (
         None if maker is None else maker.of(request, reply),
-        None if judge is None else calls * judge.of(shown, REPLY_TOKENS),
+        None if judge is None else calls * judge.of(prompt_tokens, REPLY_TOKENS),
     )
 
 

@@ -134,11 +134,11 @@ def theory_figure(coverages: Sequence[Coverage], endings: Sequence[Ending]) -> F
         axes.legend(fontsize=7)
     axes = figure.add_subplot(1, len(coverages) + 1, len(coverages) + 1)
     epsilons = sorted({e.epsilon for e in endings})
-    for place, epsilon in enumerate(epsilons):
+    for position, epsilon in enumerate(epsilons):
         regrets = np.sort([e.regret for e in endings if e.epsilon == epsilon])
-        across = place + np.linspace(-0.35, 0.35, len(regrets))
+        across = position + np.linspace(-0.35, 0.35, len(regrets))
         axes.scatter(across, regrets, s=9, color=COLOURS["useralign"])
-        axes.hlines(epsilon, place - 0.42, place + 0.42, color=COLOURS["useralign_loss"])
+        axes.hlines(epsilon, position - 0.42, position + 0.42, color=COLOURS["useralign_loss"])
     axes.set_xticks(range(len(epsilons)), [f"ε = {epsilon:g}" for epsilon in epsilons])
     axes.set_title("regret at the end, below ε")
     return figure

@@ -130,7 +130,7 @@ def spent(folder: Path) -> tuple[Usage, list[str]]:
 def table(folder: Path, model: str, seen: bool) -> Table:
     """Build the table of what a judge cost, and how much it went by places."""
     usage, both = spent(folder)
-    first, second = (both.count(place) / max(len(both), 1) for place in ("AA", "BB"))
+    first, second = (both.count(sides) / max(len(both), 1) for sides in ("AA", "BB"))
     rows = [
         ("pairs judged, each in both orders", len(both)),
         ("calls that were not answered from the cache", usage.calls),

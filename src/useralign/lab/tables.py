@@ -75,9 +75,9 @@ class Table:
     def filled(self) -> list[int]:
         """Return the places of the columns in which there is something."""
         return [
-            place
-            for place in range(len(self.columns))
-            if not self.rows or any(row[place] is not None for row in self.rows)
+            column
+            for column in range(len(self.columns))
+            if not self.rows or any(row[column] is not None for row in self.rows)
         ]
 
     def text(self, value: Value) -> str:

@@ -329,27 +329,29 @@ def _look(places: tuple[Provider, ...]) -> list[Server]:
     return [server for server in answers if server is not None]
 
 
-def _ask(place: Provider, sockets: list[socket.socket]) -> Server | None:
-    """Return what is at a place, or None if it is nothing of the kind."""
+def _ask(provider: Provider, sockets: list[socket.socket]) -> Server | None:
+    """Return the server of a provider as it answers, or None if nothing of the kind does."""
     try:
-        place = replace(place, base_url=at_address(place.url)[0].base_url)
-        key = read_key(place.key)
+        provider = replace(provider, base_url=at_address(provider.url)[0].base_url)
+        key = read_key(provider.key)
     except (OptionError, ModelUnavailableError) as error:
-        return Server(replace(place, base_url=without_secrets(place.base_url)), trouble=str(error))
+        return Server(
+            replace(provider, base_url=without_secrets(provider.base_url)), trouble=str(error)
+        )
     # The path of its own says more; the common one is there in every version.
-    common = f"{place.base_url}/models"
-    own = place.base_url.removesuffix("/v1") + place.models if place.models else common
+    common = f"{provider.base_url}/models"
+    own = provider.base_url.removesuffix("/v1") + provider.models if provider.models else common
     for url in dict.fromkeys((own, common)):
         try:
             status, body = _get(url, key, sockets)
             if status in {401, 403}:
-                return Server(place, trouble=f"needs a key in {place.key}")
+                return Server(provider, trouble=f"needs a key in {provider.key}")
             models = _models(json.loads(body)) if status == 200 else None
         # Whatever listens there may answer with anything.
         except Exception:  # noqa: BLE001
             models = None
         if models is not None:
-            return Server(place, models, "" if models else "has no model that writes")
+            return Server(provider, models, "" if models else "has no model that writes")
     return None
 
 

@@ -92,8 +92,8 @@ class _Reader(HTMLParser):
     def _take_input(self, attributes: dict[str, str], kind: str) -> None:
         if kind == "checkbox":
             self.page.boxes[attributes["name"]] = attributes.get("value", "")
-        known = self.page.inputs.setdefault(attributes["name"], Input(kind, [], attributes))
-        known.values.append(attributes.get("value", ""))
+        field = self.page.inputs.setdefault(attributes["name"], Input(kind, [], attributes))
+        field.values.append(attributes.get("value", ""))
 
     def handle_endtag(self, tag: str) -> None:  # noqa: ARG002 - the parser's interface
         if self._into is not None:

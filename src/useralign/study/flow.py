@@ -267,11 +267,11 @@ class ParticipantFlow:
         if name == QUERY and who.rounds:
             return replace(view, number=number + 1, total=len(who.rounds))
         here = [one for one in matchups if one.round == number]
-        for place, due in enumerate(here):
+        for position, due in enumerate(here):
             if due.chosen is None:
                 options = _options(study, pool, due, language)
                 return replace(
-                    view, step=due.number, number=place + 1, total=len(here), options=options
+                    view, step=due.number, number=position + 1, total=len(here), options=options
                 )
         return view  # the stage has nothing to choose from
 

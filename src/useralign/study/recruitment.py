@@ -134,8 +134,8 @@ class Recruitment(Entry):
     @property
     def completion_codes(self) -> dict[str, str]:
         """The codes by outcome, with the one in the completion address of Prolific."""
-        shown = {COMPLETED: self._shown_code} if self._shown_code else {}
-        return {**shown, **self.codes}
+        completed = {COMPLETED: self._shown_code} if self._shown_code else {}
+        return {**completed, **self.codes}
 
     def code(self, outcome: str, source: str) -> str | None:
         """Return the code of an outcome, if there is one; a platform's for its workers alone."""

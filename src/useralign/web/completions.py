@@ -414,8 +414,8 @@ def _choose(state: Any, owner: str | None, question: str, texts: Sequence[str]) 
     screen = state.live.create(state.store.pools.add(pool, owner), owner, settings)
     state.live.trim(owner, UNANSWERED)
     extension["session"] = screen.session_id
-    if known := settings["page"].get("known"):
-        extension |= {"choice": screen.best, "by": known}
+    if source := settings["page"].get("known"):
+        extension |= {"choice": screen.best, "by": source}
     return extension
 
 

@@ -40,7 +40,7 @@ def parse(
     if number := re.fullmatch(r"final-(\d{1,9})", button):
         return UserResponse("final", position=int(number[1]))
     if button == "ranking":  # of the places that the cards were given; 1 is the best
-        if sorted(places) != [str(place + 1) for place in range(len(places))] or not places:
+        if sorted(places) != [str(position + 1) for position in range(len(places))] or not places:
             raise AnswerError(f"each answer needs a place of its own, 1 to {len(places)}")
         order = sorted(range(len(places)), key=lambda position: places[position])
         return UserResponse("ranking", order=tuple(order))

@@ -428,7 +428,7 @@ class _Arrivals:
         self._runner.write(self._job.id, **values)
 
     def _take(self, candidate: Candidate, values: dict[str, Any]) -> None:
-        if candidate.id in {known.id for known in self._candidates}:
+        if candidate.id in {other.id for other in self._candidates}:
             self._runner.write(self._job.id, **values)
             return
         self._features.embed([candidate])

@@ -67,13 +67,13 @@ def read(text: str) -> Phrases:
     text = _TIME.sub(" quick ", text[:LONGEST].replace("\u2019", "'"))
     parts = ["", *_BREAKS.split(text)]  # what joins a clause to the last, the clause
     for joint, clause in zip(parts[::2], parts[1::2], strict=True):
-        said = [word.lower() for word in _WORD.findall(clause)]
+        tokens = [word.lower() for word in _WORD.findall(clause)]
         link = joint.strip().lower()
-        marked = not negations.isdisjoint(said)
-        if marked or link not in _JOINTS or "more" in said:
-            sort = _AGAINST.get(link, "none" if " " in link else _sort(said))
-        phrase = " ".join(word for word in said if word not in negations | cues.filling)
-        if phrase and (cues.indifferent if marked else cues.allowed).isdisjoint(said):
+        marked = not negations.isdisjoint(tokens)
+        if marked or link not in _JOINTS or "more" in tokens:
+            sort = _AGAINST.get(link, "none" if " " in link else _sort(tokens))
+        phrase = " ".join(word for word in tokens if word not in negations | cues.filling)
+        if phrase and (cues.indifferent if marked else cues.allowed).isdisjoint(tokens):
             _add(result, sort, phrase)
     return Phrases(*(tuple(dict.fromkeys(result[key])) for key in Phrases._fields))
 
@@ -89,16 +89,16 @@ def _add(result: dict[str, list[str]], sort: str, phrase: str) -> None:
         result[sort].append(phrase)
 
 
-def _sort(said: Sequence[str]) -> str:
+def _sort(tokens: Sequence[str]) -> str:
     """Return whether a clause that does not go on as another wants more, less or none."""
     cues = words.knowledge().cues
-    first = next((k for k, word in enumerate(said) if word in cues.none | cues.less), None)
+    first = next((k for k, word in enumerate(tokens) if word in cues.none | cues.less), None)
     if first is None:
         return "more"
-    after = said[first + 1 :]
-    if "enough" in after or (after[:1] and after[0] in cues.lack and said[first] != "less"):
+    after = tokens[first + 1 :]
+    if "enough" in after or (after[:1] and after[0] in cues.lack and tokens[first] != "less"):
         return "more"
-    soft = said[first] in cues.less or (after[:1] and after[0] in cues.soft) or "too" in after
+    soft = tokens[first] in cues.less or (after[:1] and after[0] in cues.soft) or "too" in after
     return "less" if soft else "none"
 
 
