@@ -19,7 +19,7 @@ from useralign.pooling.parse import parse_interests
 from useralign.web import Settings
 from useralign.web.problems import for_visitors
 from useralign.web.rendering import answer_html, brief, plain
-from useralign.web.uploads import OwnAnswers, distinct_texts
+from useralign.web.uploads import LARGEST_LIST, OwnAnswers, distinct_texts
 from useralign.wishes.phrases import read
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _interests(text: str) -> None:
 def _list(text: str) -> None:
     answers = OwnAnswers()
     with suppress(InputError):
-        answers.add(text, [])
+        answers.add(text[:LARGEST_LIST], [])  # more is refused at once
         distinct_texts(answers.texts)
 
 

@@ -112,7 +112,7 @@ def test_files_join_a_pasted_list(browser: Browser, store: Store) -> None:
         ("list.json", b"[" * 100_000, "is not JSON"),
         ("list.json", b'{"candidates": 3}', "expected an array of texts"),
         ("list.json", b"[1, 2]", "item 1: expected a text"),
-        ("list.txt", b"- a\n" * 250_001, "list.txt: is larger than 1 MB"),
+        ("list.txt", b"- a\n" * 250_001, "list.txt has 1,000,004 characters, too much"),
         ("tune.mp3", b"ID3", "tune.mp3: is neither a picture"),
         ("../../etc/x.png", b"\x89PNG\r\n\x1a\nbroken", "x.png: is not a picture that can be read"),
     ],
@@ -144,7 +144,11 @@ def test_a_list_in_a_file_comes_back_when_another_file_is_wrong(browser: Browser
         ("Only one line", "There is only one answer"),
         ("soup\nSoup!", "There is only one answer"),
         ("\n".join(map(str, range(uploads.MOST_TEXTS + 1))), "at most 500"),
-        ("a\n" * (uploads.MOST_LINES + 1), "has 20,001 lines; at most 500"),
+        (
+            "a\n" * (uploads.MOST_LINES + 1),
+            "has 20,001 lines, too much for a list of at most 500",
+        ),
+        ("x" * 450_000, "The list has 450,000 characters, too much"),
         ("soup\n" + "very " * 1000, "has 4,999 characters"),
     ],
 )

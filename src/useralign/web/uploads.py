@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FEWEST = 2
 MOST_TEXTS = 500
 MOST_PICTURES = 60
-LARGEST_LIST = 10**6  # bytes; far more than so many answers have
+LARGEST_LIST = 400_000  # characters; 500 answers of 130 words
 MOST_LINES = 20_000  # of a list, blank ones included: reading takes its time for each
 LONGEST_TEXT = 4000  # characters
 LISTS = (".txt", ".csv", ".jsonl", ".json")
@@ -66,7 +66,7 @@ class OwnAnswers:
         A list of one line is divided at its commas or semicolons.
         """
         self.listed = pasted
-        _check_lines(pasted.count("\n"))
+        _check_size("The list", len(pasted), pasted.count("\n"))
         items = [text for _, text in list_items(pasted)]
         if len(items) == 1:
             items = [text.strip() for text in _SEPARATOR.split(items[0])]
@@ -91,12 +91,7 @@ class OwnAnswers:
                 f"{name or 'a file'}: is neither a picture (PNG, JPEG, WebP, GIF, BMP) nor a list "
                 f"({', '.join(LISTS)})"
             )
-        if len(content) > LARGEST_LIST:
-            raise InputError(
-                f"{name}: is larger than {LARGEST_LIST // 10**6} MB, too much for a list of at "
-                f"most {MOST_TEXTS} answers; leave out what is no answer"
-            )
-        _check_lines(content.count(b"\n"))
+        _check_size(name, len(content), content.count(b"\n"))
         texts = _texts_in(content, name, suffix)
         self.texts += texts
         # A page cannot choose a file for somebody: so what was in it comes back as a list.
@@ -145,10 +140,12 @@ async def files(request: Request) -> list[UploadFile]:
     return [part for part in parts if isinstance(part, UploadFile) and part.filename]
 
 
-def _check_lines(count: int) -> None:
-    if count > MOST_LINES:
+def _check_size(name: str, size: int, lines: int) -> None:
+    if size > LARGEST_LIST or lines > MOST_LINES:
+        amount = f"{size:,} characters" if size > LARGEST_LIST else f"{lines:,} lines"
         raise OptionError(
-            f"The list has {count:,} lines; at most {MOST_TEXTS} answers can be compared here."
+            f"{name} has {amount}, too much for a list of at most {MOST_TEXTS} answers; leave out "
+            "what is no answer."
         )
 
 
