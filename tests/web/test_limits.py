@@ -357,6 +357,25 @@ def test_many_newcomers_from_one_address_are_all_served(light: Store) -> None:
     assert asyncio.run(come()) == {200}
 
 
+def test_nobody_waits_for_themselves(light: Store) -> None:
+    with TestClient(create_app(light), base_url="http://localhost") as client:
+        client.cookies["useralign"] = "abc"
+        assert client.get("/api/sessions/abc").status_code == 404
+
+
+def test_turns_in_several_event_loops() -> None:
+    turns = Turns(at_once=1, waiting=8)
+
+    async def take() -> int:
+        for _ in range(50):
+            async with turns.turn("a"):
+                await asyncio.sleep(0)
+        return 50
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(lambda _: asyncio.run(take()), range(4))) == [50] * 4
+
+
 def test_a_turn_is_given_back_whatever_happens() -> None:
     turns = Turns(at_once=1, waiting=0)
 

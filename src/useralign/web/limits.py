@@ -10,6 +10,7 @@ come from this machine.)
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import ipaddress
@@ -80,12 +81,13 @@ class Turns:
     def __init__(self, at_once: int, waiting: int) -> None:
         self._at_once, self._waiting = at_once, waiting
         # Those of the keys that somebody works or waits for.
-        self._semaphores: WeakValueDictionary[str, Semaphore] = WeakValueDictionary()
+        self._semaphores: WeakValueDictionary[object, Semaphore] = WeakValueDictionary()
 
     @asynccontextmanager
     async def turn(self, key: str) -> AsyncIterator[None]:
         """Wait for a turn, and have it until the end; 429 if too many wait already."""
-        semaphore = self._semaphores.setdefault(key, Semaphore(self._at_once))
+        loop = asyncio.get_running_loop()  # a semaphore cannot wake who waits in another one
+        semaphore = self._semaphores.setdefault((key, loop), Semaphore(self._at_once))
         if not semaphore.value and semaphore.statistics().tasks_waiting >= self._waiting:
             detail = "Too many requests at once. Try again in 1 s."
             raise HTTPException(429, detail, {"Retry-After": "1"})
@@ -96,10 +98,10 @@ class Turns:
 async def one_by_one(request: Request) -> AsyncIterator[None]:
     """Let one request at once compute for a browser, and for the session or participant named."""
     cookie, path = request.cookies.get("useralign"), request.path_params
+    people = {cookie, path.get("session_id"), path.get("token")}
     async with AsyncExitStack() as turns:
-        for person in (cookie, path.get("session_id"), path.get("token")):
-            if person:
-                await turns.enter_async_context(request.app.state.limits.turns.turn(person))
+        for person in sorted(filter(None, people)):  # in one order, so that no two block each other
+            await turns.enter_async_context(request.app.state.limits.turns.turn(person))
         yield
 
 
