@@ -186,6 +186,14 @@ def test_a_time_out_is_tried_again(service: ScriptedService) -> None:
     assert len(service.requests) == 2
 
 
+def test_what_is_passed_on_is_sent_as_it_is(service: ScriptedService) -> None:
+    service.will(Reply(chat()))
+    generator = make(service)
+    body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "prompt": "y", "z": 1}
+    wait_for(generator.relay(body), generator)
+    assert service.requests == [body]
+
+
 def test_what_is_passed_on_says_how_long_it_was_waited_for(
     service: ScriptedService, monkeypatch: pytest.MonkeyPatch
 ) -> None:

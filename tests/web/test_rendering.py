@@ -85,6 +85,12 @@ def test_a_megabyte_is_cut_and_says_so(text: str) -> None:
     assert f"{len(text):,}" in html
 
 
+def test_long_lists_of_single_words_are_cut_at_a_word() -> None:
+    html = rendering.answer_html("Shopping list:\n" + "carrots\n" * 1500)
+    assert html.count("carrots") > 900
+    assert "Cut here" in html
+
+
 def test_a_line_is_one_line() -> None:
     assert rendering.brief("# One\n\n**two**\tthree " + "four " * 100).startswith(
         "One two three four"

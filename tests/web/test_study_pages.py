@@ -11,11 +11,12 @@ from sqlalchemy import func, select, update
 from starlette.testclient import TestClient
 
 from tests.study.conftest import crowd_design, small_design
+from useralign.errors import ConflictError
 from useralign.pool import Pool
 from useralign.store import Store, digest, token
 from useralign.store.schema import participants, pools
 from useralign.store.studies import reading
-from useralign.study import Studies
+from useralign.study import ParticipantFlow, Studies
 from useralign.study.browser import Page, read_page
 from useralign.study.export import dataset_rows
 from useralign.study.recruitment import invitation
@@ -262,6 +263,18 @@ def test_a_form_that_cannot_be_read_is_answered_in_the_frame(crowd: FastAPI) -> 
     assert "workersandbox.mturk.com" in person.reply.headers["content-security-policy"]
     assert "x-frame-options" not in person.reply.headers
     assert 'href="/"' not in person.reply.text
+
+
+def test_who_was_too_slow_is_told_so(crowd: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    def enter(*_: object, **__: object) -> None:
+        raise ConflictError("another request was quicker just now; try again")
+
+    monkeypatch.setattr(ParticipantFlow, "enter", enter)
+    person = Person(crowd)
+    person.enter(PROLIFIC)
+    assert person.reply.status_code == 409
+    assert "Another request was quicker" in person.reply.text
+    assert "preview" not in person.reply.text
 
 
 def test_links_are_limited_and_answers_are_not_dropped(light: Store) -> None:

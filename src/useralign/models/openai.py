@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 _MOST_BYTES = {"chat": 512 * 1024, "images": 48 * 1024 * 1024}
 _RELAYED_BYTES = 32 * 1024 * 1024  # log-probabilities and audio are long
 _PATIENCE = 600.0  # seconds for what is passed on, as OpenAI's own client has it
-_NEEDED = ("model", "messages", "prompt")  # by the client's calls, as arguments of their own
 # The parts of a request that a service may not know, and the words by which it says so.
 _PARTS = {
     "response_format": ("response_format", "json_schema", "json schema", "grammar"),
@@ -466,7 +465,8 @@ def _key_for(provider: Provider, address: str, file: str | Path | None) -> str |
 
 def _arguments(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of the client's call that send a body as it is."""
-    needed = {name: body[name] for name in _NEEDED if name in body}
+    names = ("model", "messages" if "messages" in body else "prompt")  # the client insists on them
+    needed = {name: body[name] for name in names}
     return needed | {"extra_body": {k: v for k, v in body.items() if k not in needed}}
 
 

@@ -111,7 +111,7 @@ def answer_html(text: str) -> Markup:
     """Return an answer, whatever a model or a user wrote, as HTML."""
     excerpt, note = neutral(text), ""
     if len(excerpt) > (end := _end(excerpt)):
-        excerpt = excerpt[:end].rsplit(" ", 1)[0] + " …"
+        excerpt = re.sub(r"\s\S*$", "", excerpt[:end]) + " …"
         note = f'<p class="cut">Cut here: the whole answer has {len(text):,} characters.</p>'
     html = nh3.clean(_rendered(excerpt), tags=TAGS, attributes={}, link_rel=None)
     return Markup(html + note)  # noqa: S704 - cleaned by the allowlist

@@ -59,6 +59,13 @@ class AnswerForm(BaseModel):
     leave: Annotated[str, Field(max_length=20)] = ""
 
 
+class PreviewError(ConflictError):
+    """Somebody who looks at a task without having accepted it wants to take part."""
+
+    def __init__(self) -> None:
+        super().__init__("accept the task first; a preview takes no place")
+
+
 def _flow_of(request: Request) -> ParticipantFlow:
     """Return the application's flow, which holds the studies it has read."""
     state = request.app.state
@@ -98,7 +105,7 @@ def consent(request: Request, flow: Flow, slug: str, fields: Fields) -> Response
     study = flow.studies.get(slug)
     arrival = arrive(study, form, request.url.hostname or "")
     if arrival.preview:
-        raise ConflictError("accept the task first; a preview takes no place")
+        raise PreviewError
     token = form.get("token", "")
     if not TOKEN.fullmatch(token):
         raise RefusedError("refused_form")
@@ -323,7 +330,7 @@ def respond(request: Request, error: Exception) -> Response:
         detail = words(error.key, **error.values)
     elif isinstance(error, ElsewhereError):
         heading, detail = words("elsewhere_title"), words("elsewhere_text")
-    elif isinstance(error, ConflictError):  # of the first page: only a preview has one
+    elif isinstance(error, PreviewError):
         detail = words("consent_preview")
     values = {
         "path": request.url.path, "status": status, "lang": language, "w": words,
