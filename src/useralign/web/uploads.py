@@ -56,6 +56,8 @@ class OwnAnswers:
     listed: str = ""  # the texts as a list to show again, one per line where it came from files
     texts: list[str] = field(default_factory=list)
     pictures: list[tuple[str, bytes]] = field(default_factory=list)  # names and contents
+    size: int = 0  # characters of all lists
+    lines: int = 0
 
     def __bool__(self) -> bool:
         return bool(self.listed.strip() or self.texts or self.pictures)
@@ -66,7 +68,7 @@ class OwnAnswers:
         A list of one line is divided at its commas or semicolons.
         """
         self.listed = pasted
-        _check_size("The list", len(pasted), pasted.count("\n"))
+        self._count("The list", pasted)
         items = [text for _, text in list_items(pasted)]
         if len(items) == 1:
             items = [text.strip() for text in _SEPARATOR.split(items[0])]
@@ -91,11 +93,25 @@ class OwnAnswers:
                 f"{name or 'a file'}: is neither a picture (PNG, JPEG, WebP, GIF, BMP) nor a list "
                 f"({', '.join(LISTS)})"
             )
-        _check_size(name, len(content), content.count(b"\n"))
+        self._count(name, content.decode("utf-8", "replace"))
         texts = _texts_in(content, name, suffix)
         self.texts += texts
         # A page cannot choose a file for somebody: so what was in it comes back as a list.
         self.listed = "\n".join(filter(None, [self.listed.rstrip(), *texts]))
+
+    def _count(self, name: str, text: str) -> None:
+        """Count a list; an `OptionError` if all of them together are too much to be read."""
+        self.size += len(text)
+        if self.size <= LARGEST_LIST:
+            self.lines += len(text.splitlines())
+        if self.size > LARGEST_LIST or self.lines > MOST_LINES:
+            subject = f"{name} has" if self.size == len(text) else f"With {name} the list has"
+            large = self.size > LARGEST_LIST
+            amount = f"{self.size:,} characters" if large else f"{self.lines:,} lines"
+            raise OptionError(
+                f"{subject} {amount}, too much for a list of at most {MOST_TEXTS} answers; leave "
+                "out what is no answer."
+            )
 
     def store(self, pools: Pools, question: str, owner: str) -> str:
         """Store the pool of these answers and return its id; what is there twice counts once.
@@ -138,15 +154,6 @@ async def files(request: Request) -> list[UploadFile]:
     """Return the files of a form, if any were chosen."""
     parts = (await request.form()).getlist("files")
     return [part for part in parts if isinstance(part, UploadFile) and part.filename]
-
-
-def _check_size(name: str, size: int, lines: int) -> None:
-    if size > LARGEST_LIST or lines > MOST_LINES:
-        amount = f"{size:,} characters" if size > LARGEST_LIST else f"{lines:,} lines"
-        raise OptionError(
-            f"{name} has {amount}, too much for a list of at most {MOST_TEXTS} answers; leave out "
-            "what is no answer."
-        )
 
 
 def _check_count(count: int, most: int, what: str) -> None:
