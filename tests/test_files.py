@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from useralign.checks import is_finite
 from useralign.errors import FileFormatError
 from useralign.files import parse_toml, read_json
+from useralign.memory import Memory
 from useralign.models.providers import find_price
 from useralign.pool import Pool
 from useralign.session import Session
@@ -72,6 +73,7 @@ def test_a_number_of_hundreds_of_digits_is_not_finite() -> None:
 
 def test_a_file_that_is_not_there_is_named_once(tmp_path: Path) -> None:
     path = tmp_path / "absent.json"
-    for load in (Pool.load, lambda path: Session.load(path, Pool("?", ["one"], [[0.0]]))):
+    pool = Pool("?", ["one"], [[0.0]])
+    for load in (Pool.load, Memory.load, lambda path: Session.load(path, pool)):
         with pytest.raises(FileFormatError, match=r"^[^:]*absent\.json: cannot be read"):
             load(path)

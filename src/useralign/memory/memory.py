@@ -13,7 +13,7 @@ import numpy as np
 
 from useralign.checks import is_finite, is_whole
 from useralign.errors import FileFormatError, OptionError
-from useralign.files import read_json, write_json
+from useralign.files import load_json, write_json
 from useralign.memory.belief import RANK, Belief, condensed, observe
 from useralign.memory.past import PastSession, candidate_keys, standardised
 from useralign.methods.frugal.prior import Prior
@@ -289,10 +289,7 @@ class Memory:
     @classmethod
     def load(cls, path: str | Path) -> Memory:
         """Read a memory that `save` wrote."""
-        try:
-            return cls.from_dict(read_json(path))
-        except FileFormatError as error:
-            raise FileFormatError(f"{path}: {error}") from error
+        return load_json(path, cls.from_dict)
 
 
 def _updated(
