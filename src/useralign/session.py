@@ -799,6 +799,8 @@ class Session:
 
         The best one so far stays, to be compared with them; what room is left is the method's.
         """
+        if not self._wishes:
+            return screen
         votes: Counter[int] = Counter()
         for position, (judgement, _) in self._wishes.items():
             if sum(answer.counts for answer in self._answers[position:]) < LEAD:
@@ -867,11 +869,9 @@ def _proof_rules(rules: _Rules, pool: Pool) -> _Rules:
 
 def _indifferent(answers: Sequence[Answer]) -> bool:
     """Whether all that was answered, often enough, is that candidates are equal or will not do."""
-    if any(answer.kind in ("go_on", "prove") for answer in answers):
+    if any(answer.kind in ("choice", "ranking", "go_on", "prove") for answer in answers):
         return False
     kinds = [answer.kind for answer in answers if answer.counts]
-    if not kinds or not {"equal", "neither"}.issuperset(kinds):
-        return False
     screens = all(len(answer.candidates) > 2 for answer in answers if answer.counts)
     early = screens and "neither" not in kinds
     return len(kinds) >= (INDIFFERENT if early else MOST_INDIFFERENT)
