@@ -311,6 +311,19 @@ def test_resuming_without_a_person_invents_nothing(tmp_path: Path) -> None:
     assert file.read_bytes() == before
 
 
+def test_a_persona_goes_on_by_its_ranking(tmp_path: Path) -> None:
+    whole, half = (tmp_path / name for name in ("whole.json", "half.json"))
+    expected = run(
+        "ask", DINNER, "--persona", "HeatSeekingExplorer", "--json", "--save", str(whole)
+    )
+    saved = json.loads(whole.read_text(encoding="utf-8"))
+    saved["session"]["answers"] = saved["session"]["answers"][:1]
+    half.write_text(json.dumps(saved), encoding="utf-8")
+    done = run("ask", "--resume", str(half), "--persona", "HeatSeekingExplorer", "--json")
+    assert json.loads(done.stdout)["transcript"] == json.loads(expected.stdout)["transcript"]
+    assert json.loads(done.stdout)["answered_by"].startswith("simulated: HeatSeekingExplorer: ")
+
+
 def test_good_enough_can_be_taken_up_again(tmp_path: Path) -> None:
     file = tmp_path / "session.json"
     with Terminal("ask", DINNER, "--save", str(file)) as terminal:
