@@ -220,6 +220,24 @@ def test_a_number_pressed_twice_takes_nothing(tmp_path: Path) -> None:
     assert Saved(file).read().choice is None
 
 
+@pytest.mark.parametrize(
+    ("count", "key", "line"),
+    [
+        (3, "=", "These are equally good for you."),
+        (3, "n", "None of those you saw was right for you."),
+        (5, "n", "It is the only one left."),
+    ],
+)
+def test_an_end_without_a_favourite(tmp_path: Path, count: int, key: str, line: str) -> None:
+    names = tmp_path / "names.txt"
+    names.write_text("\n".join(["Anna", "Bert", "Carla", "Doris", "Emil"][:count]))
+    with Terminal("ask", "Which name?", "--pool", str(names)) as terminal:
+        terminal.wait_for("good enough")
+        terminal.press(key)
+        terminal.wait_for(line)
+        terminal.press("q")
+
+
 def test_undo_at_the_start_says_so() -> None:
     with Terminal("ask", DINNER) as terminal:
         terminal.wait_for("good enough")
