@@ -114,6 +114,21 @@ def test_one_that_lost_is_not_called_a_choice() -> None:
     assert session.best.index == 1
 
 
+def ranked(*order: int) -> dict[str, object]:
+    return {"kind": "ranking", "shown": sorted(order), "order": list(order)}
+
+
+def test_of_a_ranking_only_the_first_was_chosen() -> None:
+    session = session_of(TEXTS, ranked(4, 2, 3, 5))
+    assert session.best.index == 4
+    assert why(session) == "You chose it over 3 others, such as those with “cheese”."
+    rows = [[0.2, 0.0], [0.0, 0.2], [0.02, 0.2], [0.5, 0.0]]
+    pool = ua.Pool("Which?", ["a cat", "a dog", "a wolf", "a lion"], rows, normalise="none")
+    state = ua.Session(pool).to_dict() | {"answers": [ranked(0, 1, 2)]}
+    line = why(ua.Session.from_dict(pool, state))
+    assert line == "You have not seen it yet: it is like “a cat”, which you chose."
+
+
 @pytest.mark.parametrize(
     ("say", "sentence"),
     [
@@ -127,6 +142,11 @@ def test_somebody_indifferent(say: str, sentence: str) -> None:
         getattr(session, say)()
     assert session.stop_reason == "indifferent"
     assert why(session) == sentence
+    small = ua.Session.few(ua.Pool("Which?", TEXTS[:4], np.eye(4)))
+    small.ask()
+    getattr(small, say)()
+    assert small.ask() is None
+    assert why(small) == sentence
 
 
 @pytest.mark.parametrize("name", ["food64d", "visual512d"])

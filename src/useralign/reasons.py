@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from useralign.wishes import words as vocabulary
 from useralign.wishes.chips import chips
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from useralign.pool import Candidate, Pool
     from useralign.session import Session
@@ -26,6 +27,10 @@ MOST_WORDS = 2  # of what was liked, and of what was passed over
 MOST_LEANINGS = 3  # the same of all that somebody answered
 LONGEST_PHRASE = 4  # words between commas that are one thing, such as "visible brush strokes"
 LONGEST_EXCERPT = 60  # characters
+_ON_INDIFFERENCE = {
+    "equal": "You found them equally good, so this one is as good as any.",
+    "neither": "None of those you saw would do, so this is little more than a guess.",
+}
 _WORD = re.compile(r"[^\W\d_]+(?:[-'\u2019][^\W\d_]+)*")
 
 
@@ -48,17 +53,28 @@ def why(session: Session) -> str:
     >>> why(session)
     'You chose it over one other.'
     """
-    if session.stop_reason == "indifferent":
-        return _on_indifference(session)
-    wins = [pair for answer in session.answers for pair in answer.wins]
+    if indifference := indifferent_to(session):
+        return _ON_INDIFFERENCE[indifference]
     quotes = _quotes(session)
-    if not wins and not quotes:
-        return _on_nothing(session)
     best = session.best
     winners, passed, terms = _evidence(session)
+    if not winners and not quotes:
+        return _on_nothing(session)
     reason = _in_words(best, winners, passed, terms)
-    reason = reason or _in_numbers(best, wins, passed, session, terms)
+    reason = reason or _in_numbers(best, passed, session, terms)
     return f"You said {quotes}, and {reason}." if quotes else f"You {reason}."
+
+
+def indifferent_to(session: Session) -> str:
+    """Return what all answers of a person who preferred nothing come to: "equal" or "neither".
+
+    Empty if something was preferred, or there is more to ask.
+    """
+    kinds = {answer.kind for answer in session.answers if answer.counts}
+    over = session.stop_reason in ("indifferent", "exhausted")
+    if not over or not kinds or not kinds <= {"equal", "neither"}:
+        return ""
+    return "neither" if kinds == {"neither"} else "equal"
 
 
 def leanings(sessions: Iterable[Session]) -> str:
@@ -71,8 +87,7 @@ def leanings(sessions: Iterable[Session]) -> str:
     quotes: dict[str, None] = {}
     for session in sessions:
         _, passed, terms = _evidence(session)
-        winners = [answer.winner for answer in session.answers if answer.winner is not None]
-        likes += _counts([session.pool[k] for k in winners], terms)
+        likes += _counts([session.pool[k] for k in _choices(session)], terms)
         dislikes += _counts(passed, terms)
         quotes |= dict.fromkeys(f"“{_excerpt(wish.text)}”" for wish in session.wishes)
     # Of a screen of four, three are passed over.
@@ -93,8 +108,8 @@ def _listed(terms: Sequence[str]) -> str:
 
 def _evidence(session: Session) -> tuple[list[Candidate], list[Candidate], Terms]:
     """Return what was chosen, what was passed over, and what these and the best are like."""
-    best, wins = session.best, [pair for answer in session.answers for pair in answer.wins]
-    winners = [session.pool[k] for k in dict.fromkeys(winner for winner, _ in wins)]
+    best = session.best
+    winners = [session.pool[k] for k in dict.fromkeys(_choices(session))]
     passed = [session.pool[k] for k in _passed(session, {c.index for c in winners} | {best.index})]
     labels = _labels(session.pool)
     candidates = (best, *winners, *passed)
@@ -110,16 +125,21 @@ def _on_nothing(session: Session) -> str:
     return "Nothing was compared yet, so this is a guess."
 
 
-def _on_indifference(session: Session) -> str:
-    if all(answer.kind == "neither" for answer in session.answers if answer.counts):
-        return "None of those you saw would do, so this is little more than a guess."
-    return "You found them equally good, so this one is as good as any."
-
-
 def _quotes(session: Session) -> str:
     """Return what the person said in words, the last two, quoted; or nothing."""
     texts = [" ".join(answer.text.split()) for answer in session.answers if answer.text.strip()]
     return " and ".join([f"“{_excerpt(text)}”" for text in dict.fromkeys(texts)][-MOST_WORDS:])
+
+
+def _choices(session: Session) -> list[int]:
+    """Return what was chosen, or ranked first, by each answer in turn."""
+    return [answer.wins[0][0] for answer in session.answers if answer.wins]
+
+
+def _preferences(session: Session) -> Iterator[tuple[int, int]]:
+    """Yield every pair (better, worse) that was answered; of a ranking all of them."""
+    for answer in session.answers:
+        yield from combinations(answer.order, 2) if answer.order else answer.wins
 
 
 def _passed(session: Session, liked: set[int]) -> list[int]:
@@ -170,14 +190,10 @@ def _in_words(
 
 
 def _in_numbers(
-    best: Candidate,
-    wins: Sequence[tuple[int, int]],
-    passed: Sequence[Candidate],
-    session: Session,
-    terms: Terms,
+    best: Candidate, passed: Sequence[Candidate], session: Session, terms: Terms
 ) -> str:
     """Return how often the best was chosen, or what it is like."""
-    losers = {loser for winner, loser in wins if winner == best.index}
+    losers = {loser for winner, loser in _preferences(session) if winner == best.index}
     if losers:
         others = "one other" if len(losers) == 1 else f"{len(losers)} others"
         if best.interest:
@@ -190,9 +206,9 @@ def _in_numbers(
             else ""
         )
     seen = any(best.index in answer.candidates for answer in session.answers)
-    if not wins:
+    if not (choices := _choices(session)):
         return "this fits that best" if seen else "this, which you have not seen yet, fits that"
-    last = session.pool[wins[-1][0]]
+    last = session.pool[choices[-1]]
     like = (
         f"is like “{_excerpt(last.text)}”, which you chose" if last.text else "is like your choice"
     )

@@ -220,6 +220,24 @@ def test_a_number_pressed_twice_takes_nothing(tmp_path: Path) -> None:
     assert Saved(file).read().choice is None
 
 
+@pytest.mark.parametrize(
+    ("count", "key", "line"),
+    [
+        (3, "=", "These are equally good for you."),
+        (3, "n", "None of those you saw was right for you."),
+        (5, "n", "It is the only one left."),
+    ],
+)
+def test_an_end_without_a_favourite(tmp_path: Path, count: int, key: str, line: str) -> None:
+    names = tmp_path / "names.txt"
+    names.write_text("\n".join(["Anna", "Bert", "Carla", "Doris", "Emil"][:count]))
+    with Terminal("ask", "Which name?", "--pool", str(names)) as terminal:
+        terminal.wait_for("good enough")
+        terminal.press(key)
+        terminal.wait_for(line)
+        terminal.press("q")
+
+
 def test_undo_at_the_start_says_so() -> None:
     with Terminal("ask", DINNER) as terminal:
         terminal.wait_for("good enough")
@@ -309,6 +327,19 @@ def test_resuming_without_a_person_invents_nothing(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["questions_asked"] == 2
     assert json.loads(done.stdout)["answered_by"] == "person"
     assert file.read_bytes() == before
+
+
+def test_a_persona_goes_on_by_its_ranking(tmp_path: Path) -> None:
+    whole, half = (tmp_path / name for name in ("whole.json", "half.json"))
+    expected = run(
+        "ask", DINNER, "--persona", "HeatSeekingExplorer", "--json", "--save", str(whole)
+    )
+    saved = json.loads(whole.read_text(encoding="utf-8"))
+    saved["session"]["answers"] = saved["session"]["answers"][:1]
+    half.write_text(json.dumps(saved), encoding="utf-8")
+    done = run("ask", "--resume", str(half), "--persona", "HeatSeekingExplorer", "--json")
+    assert json.loads(done.stdout)["transcript"] == json.loads(expected.stdout)["transcript"]
+    assert json.loads(done.stdout)["answered_by"].startswith("simulated: HeatSeekingExplorer: ")
 
 
 def test_good_enough_can_be_taken_up_again(tmp_path: Path) -> None:

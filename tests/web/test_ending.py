@@ -124,6 +124,24 @@ def test_somebody_to_whom_all_is_equal(browser: Browser) -> None:
     assert "None of those you saw was right for you." in page.text
 
 
+@pytest.mark.parametrize(
+    ("count", "response", "ending"),
+    [
+        (4, "equal", "These are equally good for you."),
+        (4, "neither", "None of those you saw was right for you."),
+        (5, "neither", "It is the only one left."),
+    ],
+)
+def test_an_end_without_a_favourite_promises_nothing(
+    browser: Browser, count: int, response: str, ending: str
+) -> None:
+    names = "\n".join(["Anna", "Bert", "Carla", "Doris", "Emil"][:count])
+    page = browser.answer(browser.begin("Which name?", list=names, method="few"), response)
+    assert page.over
+    assert ending in page.text
+    assert "% sure" not in page.text
+
+
 @pytest.mark.parametrize("response", ["final-99", "final--1", "final-", "final", "8", "proof"])
 def test_what_cannot_be_chosen(browser: Browser, store: Store, response: str) -> None:
     end = browser.finish(browser.begin(method="few"))

@@ -20,6 +20,9 @@ from useralign.wishes import words
         ("A ham-and-cheese toastie", "pork"),
         ("egg-white ribbons", "egg"),
         ("Linguine with clams", "fish"),
+        ("Linguine with clams", "seafood"),
+        ("Linguine with clams", "pasta"),
+        ("A seafood stew", "shellfish"),
         ("Smoked salmon", "smoked fish"),
         ("Nothing but chicken.", "meat"),
         ("No more than a tin of tuna.", "fish"),
@@ -62,6 +65,7 @@ def test_what_a_text_says_is_not_there(text: str, phrase: str) -> None:
     [
         ("Oat milk and peanut butter", "dairy"),
         ("The children fish for their initials.", "fish"),
+        ("Grilled salmon", "shellfish"),
         ("Lanes to duck through, hamlets and a champion.", "meat"),
         ("Oyster mushrooms with kidney beans", "animal products"),
         ("Vegan sausages, plant-based burgers", "meat"),

@@ -93,6 +93,7 @@ def ask(
     """
     from useralign.cli import keys
     from useralign.cli.conversation import Conversation, SessionOptions
+    from useralign.cli.get_pool import shipped_question
     from useralign.cli.saved import Saved
     from useralign.pooling import PoolRequest
 
@@ -112,7 +113,8 @@ def ask(
         only_shows = simulated and persona is None  # nobody is there to go on
         _refuse_ignored(context, grow=grow, only_shows=only_shows)
         _check_save(save)
-        session, shipped = Saved(resume).read(), None
+        session = Saved(resume).read()
+        shipped = shipped_question(session.pool) if persona else None
         if only_shows:
             conversation.print_result(session, "person", resume)
             return

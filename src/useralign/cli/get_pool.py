@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from useralign.cli import keys, screens
+from useralign.domains import find_question
 from useralign.errors import ModelUnavailableError
 from useralign.pooling import (
     PoolRequest,
@@ -37,6 +38,13 @@ def get_pool(request: PoolRequest, console: Console) -> tuple[Pool, Question | N
     if (existing := find_pool(request)) is not None:
         return existing
     return generate(request, console), None
+
+
+def shipped_question(pool: Pool) -> Question | None:
+    """Return the shipped question whose answers a pool has, and no others, if there is one."""
+    match = find_question(pool.question)
+    answers = {(answer.id, answer.text) for answer in match[1].candidates} if match else set()
+    return match[1] if match and answers.issuperset((c.id, c.text) for c in pool) else None
 
 
 def generate(request: PoolRequest, console: Console) -> Pool:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from useralign.geometry.features import principal_plane
 from useralign.pooling import GrowthRecord
-from useralign.reasons import why
+from useralign.reasons import indifferent_to, why
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +36,8 @@ REASONS = {
     "exhausted": "there is nothing left worth asking",
     "stopped": "you found it good enough",
     "chosen": "you chose it",
-    "indifferent": "these are equally good for you",
+    "equal": "these are equally good for you",
+    "neither": "none of those you saw was right for you",
 }
 
 
@@ -225,11 +226,13 @@ def chance(session: Session) -> str:
 
 def certainty(session: Session) -> str:
     """Return what the end of a session guarantees."""
-    reason = REASONS.get(session.stop_reason or "", "")
+    reason = REASONS.get(indifferent_to(session) or session.stop_reason or "", "")
     opening = reason[:1].upper() + reason[1:] + "." if reason else ""
     share = 100.0 * session.bound / session.method.norm_bound
     if session.stop_reason == "bound" and share == 0.0 and not session.cost:
         return "There was nothing to choose between."
+    if session.stop_reason == "bound" and len(session.shortlist) == 1:
+        return "It is the only one left."
     if sure := chance(session):
         return f"{opening} Your answer is {sure}.".strip()
     if session.stop_reason == "bound" and share == 0.0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from useralign.memory import saved_screens
+from useralign.reasons import indifferent_to
 
 if TYPE_CHECKING:
     from useralign.session import Session
@@ -53,12 +54,13 @@ def price(session: Session) -> str:
 
 def ending(screen: Screen, session: Session) -> str:
     """Return why a session is over and what is certain, as a sentence."""
-    if screen.finished == "indifferent":
-        answered = [answer.kind for answer in session.answers if answer.counts]
-        return NONE if set(answered) == {"neither"} else EQUAL
+    if indifference := indifferent_to(session):
+        return NONE if indifference == "neither" else EQUAL
     over = not screen.cost and screen.finished in {"bound", "exhausted"}
     if over and (screen.sure is None or len(session.pool) < 2):
         return "There was nothing to choose between."
+    if screen.finished == "bound" and len(session.shortlist) == 1:
+        return "It is the only one left."
     reason = REASONS.get(screen.finished or "", "")
     if screen.finished == "bound" and session.epsilon:
         reason = "That is as close to your best as you asked for."

@@ -71,7 +71,7 @@ def _chips(question: str, sample: tuple[Candidate, ...], count: int) -> tuple[Ch
     Diets and qualities are for what is read: a picture's caption tells neither.
     """
     sources = [_interests(sample), _shared(question, sample)]
-    if not sample[0].image:
+    if not sample[0].is_picture:
         sources = [islice(_bans(sample), 3), _qualities(sample), *sources]
     mixed = zip_longest(*sources)
     result: dict[str, Chip] = {}

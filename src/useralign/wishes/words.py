@@ -160,6 +160,8 @@ def knowledge() -> Knowledge:
         for name, entry in data["diets"].items()
     }
     names = {_key(tokens(name).words): Meaning(name, "kind") for name in data["kinds"]}
+    for alias, kind in data["aliases"].items():
+        names[_key(tokens(alias).words)] = Meaning(kind, "kind")
     for quality in data["qualities"]:
         names.setdefault(_key(tokens(quality).words), Meaning(quality, "quality"))
     for diet, entry in data["diets"].items():
