@@ -87,6 +87,23 @@ def test_show_a_shipped_question() -> None:
     assert "zero-waste" in done.stdout or "unbiased" in done.stdout
 
 
+@pytest.mark.filterwarnings("default::useralign.errors.ScalingWarning")
+def test_import_of_a_row_that_outweighs_all_others(tmp_path: Path) -> None:
+    file, made = tmp_path / "mine.jsonl", tmp_path / "mine.json"
+    rows = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "d": [1e5, 1.0]}
+    lines = (json.dumps({"text": text, "features": row}) for text, row in rows.items())
+    file.write_text("\n".join(lines), encoding="utf-8")
+    done = run("pool", "import", str(file), "--out", str(made))
+    assert done.stderr.startswith("useralign: row 3 of the features is 82,843 times as long")
+    assert len(done.stderr.splitlines()) == 1
+    for source in (made, file):  # of a pool that was saved, too
+        done = run("pool", "import", str(source), "--normalise", "clip", "--out", str(made))
+        assert (done.returncode, done.stderr) == (0, "")
+        assert Pool.load(made).normalise == "clip"
+    done = run("pool", "import", str(file), "--normalise", "none", "--out", str(made))
+    assert "Use normalise='ball'" in done.stderr
+
+
 def test_import_of_nothing(tmp_path: Path) -> None:
     empty = tmp_path / "empty.txt"
     empty.write_text("", encoding="utf-8")

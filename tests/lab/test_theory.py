@@ -60,6 +60,12 @@ def test_a_set_that_misses_the_truth_is_noticed() -> None:
     assert found["Theorem 1)"].ours == "1 of 2 runs"
 
 
+def test_a_run_that_was_cut_off_did_not_stop_in_time() -> None:
+    *_, verdict = claims.theory_holds([], [Ending(1.0, 0.0, theory.LIMIT, 1e9)])
+    assert "Theorem 2" in verdict.claim
+    assert not verdict.holds
+
+
 def test_tables_and_figure() -> None:
     pytest.importorskip("matplotlib")
     one = theory.measure_coverage(2, runs=2, answers=5)

@@ -179,6 +179,8 @@ def test_the_whole_evaluation_on_the_sample(tmp_path: Path) -> None:
     section = work.report.sections[0]
     assert "12 questions" in section.text
     assert "CC BY-NC" in section.text
+    sorts = {v.where: v.sort for v in work.report.verdicts}
+    assert sorts["the DSP file"] == "implied"  # after five answers all five candidates have met
     ours = next(row for row in section.tables[0].rows if row[1] == "UserAlign")
     assert str(section.tables[0].text(ours[8])).startswith("100.0")  # no contradictions, d >= K
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
+from typing import TextIO
 
 
 def main() -> None:
@@ -21,6 +23,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # an odd character must not end a session
             stream.reconfigure(errors="replace")
+    warnings.showwarning = _show_warning
     try:
         build(whole=sys.argv[1:2] != ["ask"])()
     except UseralignError as error:
@@ -33,3 +36,19 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("\nuseralign: stopped\n")
         sys.exit(130)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Write a warning of ours as errors are written; others with their place in the code."""
+    from useralign.errors import ScalingWarning
+
+    text = warnings.formatwarning(message, category, filename, lineno, line)
+    ours = issubclass(category, ScalingWarning)
+    (file or sys.stderr).write(f"useralign: {message}\n" if ours else text)

@@ -69,13 +69,17 @@ def import_(
     path: Annotated[Path, typer.Argument(help="A .txt, .jsonl, .csv or .json file, or a folder.")],
     question: Annotated[str | None, typer.Option(help="What the answers are to.")] = None,
     embedder: Embedder = None,
+    normalise: Annotated[
+        str | None,
+        typer.Option(help="How features are scaled: unit, ball, diameter, clip or none."),
+    ] = None,
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a pool of answers or pictures that you already have."""
     from useralign.pooling import read_pool
 
-    pool = read_pool(path, question, embedder)
+    pool = read_pool(path, question, embedder, normalise=normalise)
     _deliver(pool, out or (None if as_json else path.with_suffix(".pool.json")), as_json)
 
 

@@ -30,7 +30,7 @@ ANSWERS = 200
 COVERAGE_RUNS = 100
 COUNT = 10  # candidates of the pools on which whole interactions are held
 PAC_RUNS = {2.0: 100, 1.5: 40, 1.0: 10}  # by epsilon; a smaller one takes thousands of answers
-_LIMIT = 100_000
+LIMIT = 100_000  # answers, after which a run that has not stopped is cut off
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def measure_endings(runs: dict[float, int] | None = None, count: int = COUNT) ->
 def _ending(epsilon: float, seed: int, count: int) -> Ending:
     pool = synthetic.pool(seed, count)
     user = BTL(pool, seed=seed)
-    session = Session(pool, "useralign_loss", epsilon=epsilon, seed=seed, limit=_LIMIT)
+    session = Session(pool, "useralign_loss", epsilon=epsilon, seed=seed, limit=LIMIT)
     converse(session, user)
     worth = user.utilities
     regret = float(worth.max() - worth[session.best.index])

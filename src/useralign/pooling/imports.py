@@ -6,13 +6,14 @@ import csv
 import io
 import math
 import re
+import warnings
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from useralign.errors import FileFormatError
+from useralign.errors import FileFormatError, ScalingWarning
 from useralign.files import parse_json
 from useralign.models import embedder_for
 from useralign.pool import Candidate, Pool
@@ -46,7 +47,13 @@ class Row(NamedTuple):
     where: str
 
 
-def read_pool(path: str | Path, question: str | None = None, embedder: AnyEmbedder = None) -> Pool:
+def read_pool(
+    path: str | Path,
+    question: str | None = None,
+    embedder: AnyEmbedder = None,
+    *,
+    normalise: str | None = None,
+) -> Pool:
     """Read a pool from a file or a folder; a saved pool has a question of its own.
 
     `.txt`: one answer per line, paragraphs with blank lines between them, or a list with bullets or
@@ -55,14 +62,15 @@ def read_pool(path: str | Path, question: str | None = None, embedder: AnyEmbedd
     `.csv`: the same as columns, the features as `f0`, `f1`, ... A folder: one answer per `.txt`
     file, or one picture per image file, with a `.txt` file of the same name for what it shows.
 
-    The embedder is for files without features. Near-duplicates stay; `meta["near_duplicates"]`
+    The embedder is for files without features; `normalise` is as for `Pool`, in place of what is
+    usual with such features, or of what was saved. Near-duplicates stay; `meta["near_duplicates"]`
     lists them. Raises `FileFormatError` if it is empty, cut short, cannot be decoded, has an id
     twice, or is of another form.
     """
     path = Path(path)
     saved = path.suffix.lower() == ".json" and path.is_file()
     if saved and not _decoded(path).lstrip().startswith("["):
-        pool = Pool.load(path)
+        pool = _load(path, normalise)
         pool.question = question or pool.question
         return pool
     rows, notes = _rows(path)
@@ -75,15 +83,35 @@ def read_pool(path: str | Path, question: str | None = None, embedder: AnyEmbedd
         )
     kind = "image" if images else "text"
     if rows[0].features:
-        name, normalise = None, "ball"
+        name, usual = None, "ball"
         features = np.array([row.features for row in rows], dtype=np.float64)
     else:
         embedded = Features(embedder_for(embedder, kind), kind)
         features, name = embedded.matrix(candidates), embedded.embedder.name
-        normalise = normalisation(features)
+        usual = normalisation(features)
     twins, note = _twins(candidates, features, kind)
     meta = {"kind": kind, "near_duplicates": twins, "notes": [*notes, *note]}
-    return Pool(question or "", candidates, features, normalise=normalise, embedder=name, meta=meta)
+    how = normalise or usual
+    return Pool(question or "", candidates, features, normalise=how, embedder=name, meta=meta)
+
+
+def _load(path: Path, normalise: str | None) -> Pool:
+    """Return a saved pool, scaled otherwise if that is asked for."""
+    if normalise is None:
+        return Pool.load(path)
+    with warnings.catch_warnings():  # about what will not be so
+        warnings.simplefilter("ignore", ScalingWarning)
+        pool = Pool.load(path)
+    return Pool(
+        pool.question,
+        pool.candidates,
+        pool.raw_features,
+        pool.baseline,
+        normalise=normalise,
+        embedder=pool.embedder,
+        baseline_features=pool.raw_baseline_features,
+        meta=pool.meta,
+    )
 
 
 def _rows(path: Path, *, pictures: bool = True) -> tuple[list[Row], list[str]]:
