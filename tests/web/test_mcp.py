@@ -17,6 +17,7 @@ from fastapi import FastAPI
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, ElicitResult
+from sqlalchemy import event
 from starlette.testclient import TestClient
 
 from tests.servers import Server
@@ -264,6 +265,34 @@ def test_what_cannot_be_used_is_said(
     (result,) = call(quick, ("begin", arguments))
     assert result.is_error
     assert re.search(message, said(result))
+
+
+@pytest.mark.parametrize("choice", ["0", "5", "9" * 5000, "²", "-1", ""])
+def test_a_number_that_is_none(
+    quick: Assistant, choice: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    (begun,) = call(quick, ("begin", ASK))
+    ids = {"session": data(begun)["session"], "step": 0}
+    (result,) = call(quick, ("choose", ids | {"choice": choice}))
+    assert result.is_error
+    assert "expected 1 to 4" in said(result)
+    assert not caplog.records
+
+
+def test_the_database_holds_up_nobody_else(light: Store) -> None:
+    def check(*_: object) -> None:
+        with pytest.raises(RuntimeError, match="no running event loop"):
+            asyncio.get_running_loop()
+
+    app = create_app(light)
+    assistant = Assistant(app.state, LOCAL)
+    event.listen(light.engine, "before_cursor_execute", check)
+    allowed, first, second = call(
+        assistant, ("remember", {"allow": True}), ("begin", ASK), ("begin", ASK)
+    )
+    assert not allowed.is_error
+    assert data(first)["candidates"]
+    assert data(second)["candidates"]
 
 
 def test_there_is_a_limit(quick: Assistant) -> None:
