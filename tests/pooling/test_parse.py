@@ -23,6 +23,7 @@ from useralign.pooling.parse import (
     tidy,
     words,
 )
+from useralign.wishes.words import tokens as vocabulary
 
 from .conftest import QUESTION
 
@@ -216,8 +217,9 @@ def test_time_grows_with_the_length_and_not_with_its_square(
 UNITS = [
     "[", "](", "![", "[a](", "(", "{", '{"', '"', "\\", '"a\\', "<think>", "</think>", "```", "`",
     "*", "_", "# ", "> ", "- ", "1. ", " ", "\n", "\t", "a ", "a", ". ", "...", "!?", "。",
-    "e.g. ", "sure, ", "here is ", "sorry ", "\u0301", "\u0301\u0316", "A. ", "(1) ", "'", '"""',
-    "«", ",", '["a",', '{"a":[', "\u200b", "\ud800", "ﬃ", "a\n\n", "**a** ", "|a|\n|-|\n",
+    "e.g. ", "sure, ", "here is ", "sorry ", "\u0301", "\u0301\u0316", "\u0f73", "A. ", "(1) ",
+    "'", '"""', "«", ",", '["a",', '{"a":[', "\u200b", "\ud800", "ﬃ", "a\n\n", "**a** ",
+    "|a|\n|-|\n",
 ]  # fmt: skip
 READERS: dict[str, Callable[[str], object]] = {
     "answer": lambda text: parse_answer(text, question="What?", prompt="Answer."),
@@ -226,6 +228,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "shingles": shingles,
     "content": content_words,
     "items": list_items,
+    "wishes": vocabulary.__wrapped__,
 }
 
 
@@ -252,5 +255,6 @@ def test_work_grows_with_the_length_and_not_with_its_square(reader: str) -> None
 
 def test_marks_that_are_piled_up_are_cut() -> None:
     assert tidy("e" + "\u0301\u0316" * 5000).startswith("é")
-    assert len(tidy("e" + "\u0301\u0316" * 5000)) <= 31
+    for pile in ("\u0301\u0316", "\u0f73", "\u0f75\u0f81", "\uff9e\u0316"):
+        assert len(tidy("e" + pile * 5000)) <= 61
     assert tidy("Café au lait") == tidy("Cafe\u0301 au lait") == "Café au lait"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
+from sqlalchemy import event
 
 from tests.web.browser import Browser
 from useralign.store import Store, open_store
@@ -39,6 +41,18 @@ def light(sqlite_copy: str) -> Iterator[Store]:
     opened = open_store(sqlite_copy)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def patient(light: Store) -> Store:
+    """The same, to be waited for by threads alone: an event loop would hold up everybody."""
+
+    def check(*_: object) -> None:
+        with pytest.raises(RuntimeError, match="no running event loop"):
+            asyncio.get_running_loop()
+
+    event.listen(light.engine, "before_cursor_execute", check)
+    return light
 
 
 @pytest.fixture

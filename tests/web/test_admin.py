@@ -167,6 +167,12 @@ def test_a_cookie_that_was_logged_out_opens_nothing(app: FastAPI) -> None:
     assert other.get("/admin/studies/small").status_code == 200
 
 
+def test_the_database_holds_up_nobody_else(patient: Store) -> None:
+    client = logged_in(create_app(patient, Settings(secret=SECRET)))
+    reply = client.post("/admin/logout", data={"form_token": form_token(client.get("/admin").text)})
+    assert reply.status_code == 200
+
+
 def test_closing_and_deleting(app: FastAPI, walker: Walker) -> None:
     client = logged_in(app)
     token = form_token(client.get("/admin/studies/small").text)

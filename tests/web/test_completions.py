@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from threading import Thread
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 from fastapi import FastAPI
@@ -352,6 +353,22 @@ def test_hostile_texts_are_returned_and_stored(client: openai.OpenAI, kitchen: K
     reply = ask(client, "ada", seed=1)
     assert len(reply.useralign["alternatives"]) == 4
     assert feedback(client, reply, "ada", 3)["remembered"]
+
+
+@pytest.mark.parametrize("value", ['"\\ud800"', '{"\\ud800": 1}', "NaN", "[-Infinity]", "1e400"])
+@pytest.mark.parametrize("stream", ["true", "false"])
+def test_what_cannot_be_sent_is_not_passed_on(
+    server: Server, kitchen: Kitchen, stream: str, value: str
+) -> None:
+    kitchen.requests.clear()
+    message = f'{{"role": "user", "content": {value}}}'
+    for field in (f'"messages": [{message}]', f'"messages": [{{"role": "user"}}], "stop": {value}'):
+        headers = {"content-type": "application/json"}
+        body = f'{{{field}, "stream": {stream}}}'
+        reply = httpx2.post(f"{server.address}/v1/chat/completions", content=body, headers=headers)
+        assert reply.status_code == 422
+        assert "must not contain" in reply.json()["error"]["message"]
+    assert not kitchen.requests
 
 
 def test_on_this_machine_the_applications_own_key_will_do(server: Server) -> None:

@@ -266,6 +266,28 @@ def test_what_cannot_be_used_is_said(
     assert re.search(message, said(result))
 
 
+@pytest.mark.parametrize("choice", ["0", "5", "9" * 5000, "²", "-1", ""])
+def test_a_number_that_is_none(
+    quick: Assistant, choice: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    (begun,) = call(quick, ("begin", ASK))
+    ids = {"session": data(begun)["session"], "step": 0}
+    (result,) = call(quick, ("choose", ids | {"choice": choice}))
+    assert result.is_error
+    assert "expected 1 to 4" in said(result)
+    assert not caplog.records
+
+
+def test_the_database_holds_up_nobody_else(patient: Store) -> None:
+    assistant = Assistant(create_app(patient).state, LOCAL)
+    allowed, first, second = call(
+        assistant, ("remember", {"allow": True}), ("begin", ASK), ("begin", ASK)
+    )
+    assert not allowed.is_error
+    assert data(first)["candidates"]
+    assert data(second)["candidates"]
+
+
 def test_there_is_a_limit(quick: Assistant) -> None:
     *_, last = call(quick, *[("begin", ASK)] * 6)
     assert last.is_error

@@ -21,6 +21,7 @@ LONGEST = 20_000  # characters of a reply that are looked at; who runs away is n
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"})  # of picture files
 
 _MOST_MARKS = 30
+_HIDDEN_MARKS = "\u0f73\u0f75\u0f81\uff9e\uff9f"  # that only taken apart are seen to be marks
 _JSON_STARTS = 20
 _ITEM_LENGTH = 120
 _LIST_LENGTH = 200
@@ -81,7 +82,7 @@ def _normalised(form: Literal["NFC", "NFKC"], text: str) -> str:
         return unicodedata.normalize(form, text)
     characters, marks = [], 0
     for character in text:
-        marks = marks + 1 if unicodedata.combining(character) else 0
+        marks = marks + 1 if unicodedata.combining(character) or character in _HIDDEN_MARKS else 0
         if marks <= _MOST_MARKS:
             characters.append(character)
     return unicodedata.normalize(form, "".join(characters))

@@ -51,16 +51,17 @@ def _only_reader(request: Request) -> str:
     return request.cookies[COOKIE]
 
 
-async def _only_admin(request: Request) -> str:
+Reader = Annotated[str, Depends(_only_reader)]
+
+
+async def _only_admin(request: Request, cookie: Reader) -> str:
     """Return the same; a form must carry its token."""
-    cookie = _only_reader(request)
     if request.method not in SAFE_METHODS:
         await check_form_token(request, cookie)
     return cookie
 
 
 Admin = Annotated[str, Depends(_only_admin)]
-Reader = Annotated[str, Depends(_only_reader)]
 
 
 @router.get("")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
@@ -81,6 +81,18 @@ class ChatRequest(BaseModel):
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
     useralign: Annotated[Options, Field(default_factory=Options)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_sendable(cls, data: Any) -> Any:
+        """Refuse what cannot be passed on: most of it is looked at by the model behind alone."""
+        try:
+            json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
+        except UnicodeEncodeError:
+            raise ValueError("must not contain half a character (a lone surrogate)") from None
+        except ValueError:
+            raise ValueError("must not contain numbers that JSON has not, such as NaN") from None
+        return data
 
     @property
     def person(self) -> str | None:

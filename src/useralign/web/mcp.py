@@ -144,7 +144,8 @@ class Assistant:
         """Begin to ask the person, and return the first screen for you to relay to them."""
         with _as_tool_errors():
             stored = await self._begin(ctx, self.owner, question, candidates)
-            return await run_in_threadpool(_show, stored, self._known(stored.owner))
+            taste = await run_in_threadpool(self._known, stored.owner)
+            return await run_in_threadpool(_show, stored, taste)
 
     def choose(
         self,
@@ -215,7 +216,7 @@ class Assistant:
         self, ctx: Context, owner: str, question: str, candidates: list[str] | None
     ) -> StoredSession:
         state = self._state
-        state.limits.asks.take(owner)
+        await run_in_threadpool(state.limits.asks.take, owner)
         pool_id = await run_in_threadpool(self._given, owner, question, candidates)
         pool_id = pool_id or await self._made(ctx, owner, question)
 
@@ -357,7 +358,7 @@ def _response(stored: StoredSession, step: int, choice: str) -> UserResponse:
     candidates = stored.candidates_at(step)
     over = not candidates
     count = len(stored.session.shortlist) if over else len(candidates)
-    if not word.isdecimal() or not 1 <= int(word) <= count:
+    if not (word.isdecimal() and len(word) < 9 and 1 <= int(word) <= count):
         raise AnswerError(f'choice {choice!r:.60}: expected 1 to {count}, "none" or "enough"')
     if over:
         return UserResponse("final", position=stored.session.shortlist[int(word) - 1].index)

@@ -11,6 +11,7 @@ import re
 import tomllib
 import unicodedata
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 FILE = Path(__file__).with_name("words.toml")
 LONGEST = 20_000  # characters of a text that are read
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_PLACES = 50  # of a word that are looked at in a text
 _REACH = 4  # words between "no" and what it denies
 _LIST = 10  # the same in a list that ends with "or"
 _DENIALS = {
@@ -62,8 +64,11 @@ def tokens(text: str) -> Tokens:
 
     A text as long as a chapter is judged by its beginning: a page waits for this.
     """
-    apart = unicodedata.normalize("NFKD", text[:LONGEST].replace("\u2019", "'"))
-    plain = "".join(c for c in apart if not unicodedata.combining(c)).lower()
+    text = text[:LONGEST].replace("\u2019", "'")
+    if not text.isascii():  # one by one: the marks of a letter are sorted, in quadratic time
+        apart = chain.from_iterable(unicodedata.normalize("NFKD", c) for c in text)
+        text = "".join(c for c in apart if not unicodedata.combining(c))
+    plain = text.lower()[:LONGEST]  # a character may stand for many
     matches = list(_WORD.finditer(plain))
     ends = [match.start() for match in matches[1:]] + [len(plain)] * bool(matches)
     gaps = tuple(plain[match.end() : end] for match, end in zip(matches, ends, strict=True))
@@ -227,7 +232,7 @@ def _mentions(text: str, name: str) -> Mentions:
         (at, words)
         for form in index
         if form in positions
-        for at in positions[form]
+        for at in positions[form][:_PLACES]
         for words in index[form]
     )
     present = absent = False
