@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 FILE = Path(__file__).with_name("words.toml")
 LONGEST = 20_000  # characters of a text that are read
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-_PLACES = 50  # of a word that are looked at in a text
 _REACH = 4  # words between "no" and what it denies
 _LIST = 10  # the same in a list that ends with "or"
 _DENIALS = {
@@ -232,7 +231,7 @@ def _mentions(text: str, name: str) -> Mentions:
         (at, words)
         for form in index
         if form in positions
-        for at in positions[form][:_PLACES]
+        for at in positions[form]
         for words in index[form]
     )
     present = absent = False
