@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from tools.house import DOORS, PICTURE, SOURCE, Module, cycles, draw, read
+from tools.house import DOORS, PICTURE, SOURCE, Module, cycles, draw, read, walk
 
 import useralign
 
@@ -47,6 +47,12 @@ def test_no_modules_import_each_other() -> None:
 def test_the_house_is_drawn_as_it_is() -> None:
     drawn = PICTURE.read_text(encoding="utf-8")
     assert drawn == draw(read()), "draw it again: python -m tools.house"
+
+
+def test_a_command_is_followed_through_its_modules() -> None:
+    modules = walk(("useralign.cli", "pool", "show", "nothing", "--help"))
+    assert {"cli", "cli.app"} <= set(modules)
+    assert not {"session", "web.app"} & set(modules)
 
 
 def test_importing_is_cheap() -> None:
