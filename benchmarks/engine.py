@@ -76,7 +76,7 @@ def interaction(
 
 
 def case(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Run several interactions and sum up: seconds a step, in parts, and peak memory."""
+    """Run several interactions and sum up: seconds per step, in parts, and peak memory."""
     repeats = arguments.pop("repeats")
     backend = arguments["backend"]
     # Imports and first calls are not a step's business.
@@ -144,7 +144,7 @@ def growth() -> dict[str, list[dict[str, Any]]]:
 
 def show(results: dict[str, Any]) -> None:
     """Print the tables."""
-    print("\nWhole interactions, eps = 0, consistent user; milliseconds a step\n")
+    print("\nWhole interactions, eps = 0, consistent user; milliseconds per step\n")
     print("| pool | backend | steps | step | MLE | y1 | y2 | peak MB | ratio |")
     print("|---|---|---|---|---|---|---|---|---|")
     for row in results["against_reference"]:

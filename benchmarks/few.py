@@ -101,7 +101,7 @@ def speed(domain: str, per_screen: int) -> None:
             session.tell(user.pick(comparison))
             session.ask()
             spent.append(1e3 * (time.process_time() - began))
-    print(f"{domain}, {per_screen}: {np.median(spent):.0f} ms a step, at most {max(spent):.0f}")
+    print(f"{domain}, {per_screen}: {np.median(spent):.0f} ms per step, at most {max(spent):.0f}")
 
 
 def main() -> None:

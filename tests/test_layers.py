@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from tools.house import DOORS, PICTURE, SOURCE, Module, cycles, draw, read
+from tools.house import DOORS, PICTURE, SOURCE, Module, cycles, draw, read, walk
 
 import useralign
 
@@ -49,6 +49,12 @@ def test_the_house_is_drawn_as_it_is() -> None:
     assert drawn == draw(read()), "draw it again: python -m tools.house"
 
 
+def test_a_command_is_followed_through_its_modules() -> None:
+    modules = walk(("useralign.cli", "pool", "show", "nothing", "--help"))
+    assert {"cli", "cli.app"} <= set(modules)
+    assert not {"session", "web.app"} & set(modules)
+
+
 def test_importing_is_cheap() -> None:
     heavy = {"torch", "fastapi", "matplotlib", "openai", "cvxpy", "scipy", "pydantic", "rich"}
     script = f"import sys, useralign; print(*({heavy!r} & set(sys.modules)))"
@@ -77,7 +83,7 @@ def test_exceptions_are_found_where_they_were(name: str) -> None:
 def test_nothing_left_over() -> None:
     for path in SOURCE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        for word in ("TODO", "FIXME", "XXX", '"""Tell ', '"""Say '):
+        for word in ("TODO", "FIXME", "XXX", '"""Tell ', '"""Say ', "one row a ", "number a "):
             assert word not in text, path
 
 
@@ -91,9 +97,21 @@ def test_variables_are_called_by_what_they_hold() -> None:
             for node in ast.walk(tree)
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         ]
-        names = [n for f in functions for n in ast.walk(f) if isinstance(n, ast.Name)]
-        assigned = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+        nodes = [node for function in functions for node in ast.walk(function)]
+        assigned = {
+            node.id
+            for node in nodes
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        if path.parent.name != "web":  # where they are the fields of forms
+            assigned |= {node.arg for node in nodes if isinstance(node, ast.arg)}
         assert not assigned & participles, path
+
+
+def test_no_two_classes_have_one_name() -> None:
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")]
+    names = [node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)]
+    assert sorted(names) == sorted(set(names))
 
 
 def test_only_the_store_speaks_sql() -> None:

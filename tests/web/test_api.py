@@ -211,7 +211,7 @@ POOLS: list[tuple[dict[str, Any], str]] = [
     ({"question": "?", "texts": ["a\u0000"]}, "U+0000"),
     ({"question": "?", "texts": ["a"], "candidates": [{"text": "a"}]}, "one of them"),
     ({"question": "?", "candidates": [{"id": "a"}, {"id": "a"}], "features": [[0], [1]]}, "differ"),
-    ({"question": "?", "texts": ["a", "b"], "features": [[0]]}, "one row a candidate"),
+    ({"question": "?", "texts": ["a", "b"], "features": [[0]]}, "one row per candidate"),
     ({"question": "?", "features": []}, ""),
     ({"question": "?", "features": [[]]}, ""),
     ({"question": "?", "features": [[0, 1], [0]]}, ""),

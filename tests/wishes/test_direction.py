@@ -46,7 +46,7 @@ def dishes(embedder: str) -> list[tuple[ua.Pool, dict[str, np.ndarray]]]:
 
 
 def agreement(remark: str, axis: str, embedder: str, reader: str) -> list[float]:
-    """Return the rank correlation of what a remark raises with the truth, one a question."""
+    """Return the rank correlation of what a remark raises with the truth, one per question."""
     return [
         float(spearmanr(pool.features @ direction_of(remark, pool, embedder=reader), axes[axis])[0])
         for pool, axes in dishes(embedder)

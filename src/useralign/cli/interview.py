@@ -1,4 +1,4 @@
-"""A person answers in the terminal, one key a screen, and takes one of the shortlist."""
+"""A person answers in the terminal, one key per screen, and takes one of the shortlist."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def as_matrix(features: ArrayLike) -> NDArray[np.float64]:
         matrix = np.array(array.real if complex_ else array, dtype=np.float64, order="C")
     except (OverflowError, TypeError, ValueError) as error:
         raise PoolError(
-            f"features must be a K-by-d array of numbers, one row a candidate; got {error}"
+            f"features must be a K-by-d array of numbers, one row per candidate; got {error}"
         ) from None
     if complex_:
         raise PoolError("features must be real numbers, got complex ones")

@@ -1,8 +1,8 @@
 """People played by a language model: what it would cost, and every pair judged once.
 
 A method may ask for any pair, and Oracle for all, so each person judges each pair of a pool and the
-baseline, in both orders: two calls a pair. The verdicts go to a file as they come in; a run that is
-cut off, or ends at its limit on the cost, goes on where it stopped. Everything after that is
+baseline, in both orders: two calls per pair. The verdicts go to a file as they come in; a run that
+is cut off, or ends at its limit on the cost, goes on where it stopped. Everything after that is
 computed from the file, as often as wanted, without the model.
 """
 

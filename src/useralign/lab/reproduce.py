@@ -451,7 +451,7 @@ def dsp_file(work: Reproduction, path: Path) -> None:
 
 
 def wall_clocks(work: Reproduction) -> None:
-    """Measure seconds a step."""
+    """Measure seconds per step."""
     work.section("wall-clock")
     work.advance("wall-clock", 0, 1)
     table = costs.wall_clock()

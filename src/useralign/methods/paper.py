@@ -427,7 +427,7 @@ class Oracle(Method):
     def __init__(self, *, utilities: Sequence[float] | NDArray[np.float64] | None = None) -> None:
         if utilities is None:
             raise OptionError(
-                "oracle needs utilities=, one number a candidate: it knows what others must ask"
+                "oracle needs utilities=, one number per candidate: it knows what others must ask"
             )
         try:
             self.utilities = np.array(utilities, dtype=np.float64)

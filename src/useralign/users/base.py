@@ -216,7 +216,7 @@ def check_user(user: User, pool: Pool, *, seed: int = 5) -> None:
     for per_screen, rank in ((3, False), (4, True)):
         session = Session(pool, seed=seed, budget=4 * len(pool), per_screen=per_screen)
         ended = converse(session, user, rank=rank).finished
-        promise(ended, f"a session with {per_screen} candidates a screen ends")
+        promise(ended, f"a session with {per_screen} candidates per screen ends")
     session = converse(Session(pool, seed=seed, budget=4 * len(pool), reask=True), user)
     promise(session.finished, "a session comes to its end")
 

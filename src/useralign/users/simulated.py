@@ -67,7 +67,7 @@ class LinearUser(UtilityUser):
         self.theta: NDArray[np.float64] = np.asarray(theta, dtype=np.float64)
         if self.theta.shape != (pool.dimension,):
             raise OptionError(
-                f"theta must have shape ({pool.dimension},), one number a feature of the pool; "
+                f"theta must have shape ({pool.dimension},), one number per feature of the pool; "
                 f"got {self.theta.shape}"
             )
         self.utilities: NDArray[np.float64] = pool.features @ self.theta

@@ -224,20 +224,20 @@ def simulate(
     return RedirectResponse(f"{PATH}/studies/{twin.slug}?note=simulating", 303)
 
 
-@router.api_route("/studies/{slug}/preview/{lang}/{cell}/{place}", methods=["GET", "POST"])
+@router.api_route("/studies/{slug}/preview/{lang}/{cell}/{index}", methods=["GET", "POST"])
 def preview(
-    request: Request, _: Reader, flow: Flow, slug: str, lang: str, *, cell: int, place: int
+    request: Request, _: Reader, flow: Flow, slug: str, lang: str, *, cell: int, index: int
 ) -> Response:
     """Show what somebody of a cell would see; a form leads to the next page, nothing is stored."""
     about = flow.studies.get(slug)
     if not 0 <= cell < len(about.design.cells) or lang not in about.design.languages:
         raise HTTPException(404, "There is no such cell.")
     if request.method == "POST":
-        return RedirectResponse(f"{PATH}/studies/{slug}/preview/{lang}/{cell}/{place + 1}", 303)
+        return RedirectResponse(f"{PATH}/studies/{slug}/preview/{lang}/{cell}/{index + 1}", 303)
     note = f"Preview, nothing is stored: {' · '.join(about.design.cells[cell])}"
-    if place == 0:
+    if index == 0:
         return first_page(request, about, Arrival(LINK, proven=True), {"lang": lang}, note=note)
-    view = flow.preview(about, cell, place - 1, lang)
+    view = flow.preview(about, cell, index - 1, lang)
     return show_view(request, flow, view, note=note)
 
 

@@ -22,16 +22,16 @@ NONE = "None of those you saw was right for you."
 
 ENOUGH = "Asking more would hardly help: if another one is better for you, then by little."
 # Whose earlier answers a session began with.
-KNOWN = {
+ORIGINS = {
     "you": "Started from what you liked before",
     "others": "Started from what others like",
     "both": "Started from what you liked before, and what others like",
 }
 
 
-def origin(screen: Screen, session: Session, known: str) -> str:
+def origin(screen: Screen, session: Session, basis: str) -> str:
     """Return whose earlier answers a session began with, and at its end what that saved."""
-    start = KNOWN.get(known, "")
+    start = ORIGINS.get(basis, "")
     saved = saved_screens(session) if start and screen.finished == "confident" else 0
     if not saved:
         return start

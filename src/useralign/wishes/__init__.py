@@ -7,14 +7,14 @@
 
 from useralign.wishes.chips import Chip, chips
 from useralign.wishes.direction import direction_of
-from useralign.wishes.judge import Judgement, Wish, judge
+from useralign.wishes.judge import Wish, WishJudgement, judge
 from useralign.wishes.phrases import Phrases, read, read_with_model
 
 __all__ = [
     "Chip",
-    "Judgement",
     "Phrases",
     "Wish",
+    "WishJudgement",
     "chips",
     "direction_of",
     "judge",

@@ -58,7 +58,7 @@ class Wish:
         return f"{self.text}: {self.effect}"
 
 
-class Judgement(NamedTuple):
+class WishJudgement(NamedTuple):
     """What a wish says of the candidates of a pool."""
 
     hidden: tuple[int, ...] = ()  # indices, ascending
@@ -83,7 +83,7 @@ def tidy(text: object) -> str:
 
 def judge(
     text: str, pool: Pool, *, model: Generator | None = None, patience: float | None = None
-) -> Judgement:
+) -> WishJudgement:
     """Return what a wish says of every candidate.
 
     A model judges the first 60 in one call, which is cached; if it fails, or has not replied after
@@ -113,7 +113,7 @@ def judge(
     if len(favoured) + len(hidden) == len(pool):
         favoured = set()  # all that is left: none comes first
     direction = _direction(phrases, favoured, nearness, pool)
-    return Judgement(tuple(sorted(hidden)), tuple(sorted(favoured)), direction)
+    return WishJudgement(tuple(sorted(hidden)), tuple(sorted(favoured)), direction)
 
 
 def phrases_of(text: str, candidates: Iterable[Candidate]) -> Phrases:
@@ -169,7 +169,7 @@ def by_words(
     return hidden, favoured - hidden
 
 
-def describe(text: str, pool: Pool, judgement: Judgement, *, blocked: bool = False) -> str:
+def describe(text: str, pool: Pool, judgement: WishJudgement, *, blocked: bool = False) -> str:
     """Return in a few words what a wish does: "hiding 9 with meat or fish", "spicy first".
 
     `blocked` is whether it hides nothing because nothing would be left.

@@ -11,7 +11,7 @@ from scipy.linalg import sqrtm
 from tests.methods.frugal.tastes import Array, pool, talk, taste
 from useralign.methods.frugal import Frugal
 from useralign.methods.frugal.ep import Likelihoods
-from useralign.methods.frugal.evidence import Evidence, Frame, Observation
+from useralign.methods.frugal.evidence import BeliefFrame, Evidence, Observation
 from useralign.methods.frugal.sampling import Sampler, _shared, gibbs
 
 
@@ -113,7 +113,7 @@ def test_seeds_reproduce() -> None:
 def test_noise_of_a_screen_does_not_depend_on_a_choice_of_eigenvectors() -> None:
     """Three pairs with one winner have two equal eigenvalues, and any basis of their plane."""
     gaps = np.array([[1.0, -1.0, 0.0, 0.0], [1.0, 0.0, -1.0, 0.0], [1.0, 0.0, 0.0, -1.0]])
-    evidence = Evidence([Frame(np.eye(4), None)])
+    evidence = Evidence([BeliefFrame(np.eye(4), None)])
     evidence.add_screen([Observation(gap) for gap in gaps])
     drawn = _shared(evidence, np.random.default_rng(0), 5)
     root = sqrtm(evidence.shared)  # the only one that is symmetric

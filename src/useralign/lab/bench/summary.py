@@ -222,7 +222,7 @@ def clock_table(groups: Sequence[Group]) -> Table:
     means = [{m: float(np.mean(spent)) for m, spent in of.items()} for of in times.values()]
     return Table(
         "milliseconds",
-        "Milliseconds a step",
+        "Milliseconds per step",
         ("Method", *times),
         [(method, *(of.get(method) for of in means)) for method in _methods(groups)],
         "As measured when the cells were computed; times depend on the machine.",

@@ -37,7 +37,7 @@ class Observation:
     lapse: float = 0.0
 
 
-class Frame:
+class BeliefFrame:
     """A pool under one belief about theta, with the prior or without: theta is `map @ xi`.
 
     `map` has shape (d, m), up to a factor and the mean; `coordinates`, shape (K, m), are Z; `mean`
@@ -147,7 +147,7 @@ class Summary(NamedTuple):
 class Evidence:
     """The observations over one pool, with the covariances that inference needs."""
 
-    frames: list[Frame]  # without the prior, and with it if there is one
+    frames: list[BeliefFrame]  # without the prior, and with it if there is one
     observations: list[Observation] = field(default_factory=list)
     weights: Array = field(init=False)
     weights_gram: Array = field(init=False)

@@ -12,7 +12,7 @@ from useralign.checks import is_finite, whole
 from useralign.errors import OptionError
 from useralign.methods.base import NORM_BOUND, Confidence, Decision, Method, Run, check_norm_bound
 from useralign.methods.frugal.choice import best_addition, shortlist, values
-from useralign.methods.frugal.evidence import Evidence, Frame, Observation
+from useralign.methods.frugal.evidence import BeliefFrame, Evidence, Observation
 from useralign.methods.frugal.posterior import Hypotheses, Posterior, infer, summarise
 from useralign.methods.frugal.prior import Prior
 from useralign.methods.frugal.sampling import Sampler
@@ -57,10 +57,10 @@ class FrugalRun(Run):
     def __init__(self, method: Frugal, features: NDArray[np.float64], seed: int) -> None:
         super().__init__(features, seed, method.norm_bound)
         self.method = method
-        frames = [Frame(features, None)]
+        frames = [BeliefFrame(features, None)]
         if method.prior is not None:
             method.prior.check(*features.shape)
-            frames.append(Frame(features, method.prior))
+            frames.append(BeliefFrame(features, method.prior))
         self.evidence = Evidence(frames)
         self.hypotheses = Hypotheses.grid(method.prior)
         self.posterior: Posterior = infer(self.evidence, self.hypotheses)

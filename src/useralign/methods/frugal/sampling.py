@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from useralign.methods.frugal.ep import Likelihoods
-    from useralign.methods.frugal.evidence import Evidence, Frame, Summary
+    from useralign.methods.frugal.evidence import BeliefFrame, Evidence, Summary
     from useralign.methods.frugal.posterior import Posterior
 
     Array = NDArray[np.float64]
@@ -43,7 +43,7 @@ class Sampler:
 
     Parameters
     ----------
-    frames : list of Frame
+    frames : list of BeliefFrame
     generator : callable
         Returns a random generator by number; the same one each time it is asked.
     draws : int, optional
@@ -57,7 +57,7 @@ class Sampler:
 
     def __init__(
         self,
-        frames: list[Frame],
+        frames: list[BeliefFrame],
         generator: Callable[[int], np.random.Generator],
         draws: int | None = None,
     ) -> None:

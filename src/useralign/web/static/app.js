@@ -10,10 +10,10 @@ let shownAt = performance.now();
 let left = 0;  // how often somebody looked elsewhere since the screen came
 
 function say(text, trouble = false) {
-  const place = main.querySelector("[data-saved]");
-  if (!place) return;
-  place.textContent = text;
-  place.classList.toggle("trouble", trouble);
+  const status = main.querySelector("[data-saved]");
+  if (!status) return;
+  status.textContent = text;
+  status.classList.toggle("trouble", trouble);
 }
 
 // Sends until it is answered. A refusal that waiting mends (429, 503) is waited out.
@@ -32,8 +32,8 @@ async function send(url, body) {
     } catch (error) {
       // The network is away.
     }
-    const place = main.querySelector("[data-retry]");
-    say(place ? place.dataset.retry : `Not saved yet. Trying again${tries > 1 ? " (" + (tries + 1) + ")" : ""} …`, true);
+    const retry = main.querySelector("[data-retry]");
+    say(retry ? retry.dataset.retry : `Not saved yet. Trying again${tries > 1 ? " (" + (tries + 1) + ")" : ""} …`, true);
     await wait(pause);
   }
 }
@@ -97,11 +97,11 @@ function press(value) {
 // pressing that one, as somebody does who counts to the end, leaves it there.
 function place(card) {
   const choices = [...main.querySelectorAll("[data-card] select[name=place]")];
-  const mine = card.querySelector("select[name=place]");
+  const select = card.querySelector("select[name=place]");
   const complete = choices.every((choice) => choice.value);
-  if (!complete || mine.value !== String(choices.length)) mine.value = mine.value ? "" : nextPlace(choices);
+  if (!complete || select.value !== String(choices.length)) select.value = select.value ? "" : nextPlace(choices);
   const left = choices.filter((choice) => !choice.value);
-  if (mine.value && left.length === 1) left[0].value = nextPlace(choices);
+  if (select.value && left.length === 1) left[0].value = nextPlace(choices);
   badges();
   if (choices.every((choice) => choice.value)) main.querySelector("button[value=ranking]").focus({ preventScroll: true });
 }

@@ -94,8 +94,8 @@ function bring(form) {
       const reply = await fetch(form.action, { method: "POST", body, credentials: "same-origin" });
       if (reply.redirected) { window.location.assign(reply.url); return; }
       const page = new DOMParser().parseFromString(await reply.text(), "text/html");
-      const said = page.querySelector("[data-trouble]:not([hidden]), [data-detail]");
-      complain((said && said.textContent.trim()) || "That did not work. Nothing is lost: try again.");
+      const problem = page.querySelector("[data-trouble]:not([hidden]), [data-detail]");
+      complain((problem && problem.textContent.trim()) || "That did not work. Nothing is lost: try again.");
     } catch (error) {
       complain("The server cannot be reached just now. Nothing is lost: try again.");
     }
@@ -124,34 +124,34 @@ async function smaller(file) {
 }
 
 // Shows answers as they are written, and goes on when there are enough.
-async function watch(place) {
-  const list = place.querySelector("[data-arrived]");
+async function watch(section) {
+  const list = section.querySelector("[data-arrived]");
   let pause = 1000;
-  while (place.isConnected) {
+  while (section.isConnected) {
     let state;
     try {
-      const reply = await fetch(place.dataset.making, { credentials: "same-origin" });
+      const reply = await fetch(section.dataset.making, { credentials: "same-origin" });
       if (reply.status === 429 || reply.status >= 500) throw new Error("later");
       if (!reply.ok) { window.location.reload(); return; }
       state = await reply.json();
     } catch (error) {
-      place.querySelector("[data-saved]").textContent = "The server cannot be reached just now. Trying again …";
+      section.querySelector("[data-saved]").textContent = "The server cannot be reached just now. Trying again …";
       pause = Math.min(8000, 2 * pause);
       await wait(pause);
       continue;
     }
     pause = 1000;
-    place.querySelector("[data-saved]").textContent = "";
+    section.querySelector("[data-saved]").textContent = "";
     if (state.next) { window.location.replace(state.next); return; }
     if (!["waiting", "making"].includes(state.state)) { window.location.reload(); return; }
     if (state.wanted) {
-      place.querySelector("[data-count]").textContent = `${state.made} of ${state.wanted}`;
-      const bar = place.querySelector("[data-bar]");
+      section.querySelector("[data-count]").textContent = `${state.made} of ${state.wanted}`;
+      const bar = section.querySelector("[data-bar]");
       bar.max = state.wanted;
       bar.value = state.made;
     }
-    place.querySelector("[data-note]").textContent = state.note;
-    const begin = place.querySelector("[data-begin]");
+    section.querySelector("[data-note]").textContent = state.note;
+    const begin = section.querySelector("[data-begin]");
     if (begin) begin.hidden = !state.can_begin;
     state.arrived.forEach((line, k) => {
       if (list.children[k] && list.children[k].textContent === line) return;

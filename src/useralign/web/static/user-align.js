@@ -336,13 +336,13 @@ class UserAlign extends (globalThis.HTMLElement ?? Object) {
   }
 
   // After a reload the person is where they were.
-  get place() { return `user-align ${this.server} ${this.pool ?? [this.getAttribute("question"), ...this.texts].join("\n")}`; }
+  get storageKey() { return `user-align ${this.server} ${this.pool ?? [this.getAttribute("question"), ...this.texts].join("\n")}`; }
 
-  save(id) { try { sessionStorage.setItem(this.place, id); } catch { /* A frame may have no storage. */ } }
+  save(id) { try { sessionStorage.setItem(this.storageKey, id); } catch { /* A frame may have no storage. */ } }
 
   async resumed() {
     let id = this.session?.id;
-    try { id ??= sessionStorage.getItem(this.place); } catch { /* As above. */ }
+    try { id ??= sessionStorage.getItem(this.storageKey); } catch { /* As above. */ }
     if (!id) return null;
     try {
       return await this.call(`/sessions/${id}`, undefined, 3);
