@@ -54,7 +54,7 @@ def test_a_choice_in_other_forms(form: str) -> None:
 
 
 def test_words_instead_of_a_choice() -> None:
-    said = iter(["neither", "undo", "equal", "skip", "stop"])
+    said = iter(["undo", "neither", "undo", "equal", "skip", "stop"])
     session = ua.personalise(QUESTION, DISHES, ask=lambda _: next(said))
     assert [answer.kind for answer in session.answers] == ["equal", "skip"]
     assert session.stop_reason == "stopped"

@@ -124,4 +124,5 @@ def _tell(session: Session, screen: Comparison, reply: Reply) -> None:
             f"ask returned {reply!r:.80}; expected one of screen.candidates, its text or id, or "
             f"{', '.join(map(repr, WORDS))}"
         )
-    getattr(session, reply)()
+    if reply != "undo" or session.answers:  # before the first answer the screen is asked again
+        getattr(session, reply)()

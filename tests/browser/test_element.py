@@ -200,6 +200,18 @@ def test_a_token_that_has_expired(sites: tuple[Site, Site], visit: Visit) -> Non
     standing(page, "1 of about 1")
 
 
+def test_a_token_that_comes_later(sites: tuple[Site, Site], visit: Visit) -> None:
+    site, _ = sites
+    body = '<user-align question="Which?"><li>a hot soup</li><li>a cake</li></user-align>'
+    page = visit()
+    page.goto(site.add("/later", body))
+    expect(page.get_by_role("alert")).to_contain_text("no permission to ask you yet")
+    page.evaluate(
+        "token => document.querySelector('user-align').setAttribute('token', token)", site.token()
+    )
+    standing(page, "1 of about 1")
+
+
 def test_a_token_that_expires_on_the_way_is_renewed(sites: tuple[Site, Site], visit: Visit) -> None:
     site, _ = sites
     site.handed_out += [site.token(1.0), site.token()]

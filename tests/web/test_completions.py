@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from threading import Thread
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 import openai
@@ -154,14 +155,15 @@ def test_nothing_of_one_person_reaches_another(server: Server, client: openai.Op
         assert ask(other, "ada").useralign["by"] == "first"
 
 
-def test_somebody_is_forgotten(server: Server, client: openai.OpenAI) -> None:
-    reply = ask(client, "cy")
-    feedback(client, reply, "cy", 0)
-    assert ask(client, "cy").useralign["by"] == "you"
-    client.delete("/people/cy", cast_to=object)
+@pytest.mark.parametrize("name", ["cy", "staff/cy", "cy@example.org?"])
+def test_somebody_is_forgotten(server: Server, client: openai.OpenAI, name: str) -> None:
+    reply = ask(client, name)
+    feedback(client, reply, name, 0)
+    assert ask(client, name).useralign["by"] == "you"
+    client.delete(f"/people/{quote(name, safe='')}", cast_to=object)
     with pytest.raises(openai.NotFoundError):
-        feedback(client, reply, "cy", 0)
-    assert ask(client, "cy").useralign["by"] == "first"
+        feedback(client, reply, name, 0)
+    assert ask(client, name).useralign["by"] == "first"
     store = open_store(server.database)
     with store.reading() as connection:
         ids = connection.execute(select(persons.c.id)).scalars().all()
@@ -217,6 +219,17 @@ def test_a_stream_that_breaks_off(client: openai.OpenAI, kitchen: Kitchen) -> No
 def test_alike_answers_are_not_paid_for(client: openai.OpenAI, kitchen: Kitchen) -> None:
     ask(client, "ada", temperature=0)
     assert len(kitchen.requests) == 1
+
+
+@pytest.mark.parametrize("usual", [{"response_format": {"type": "text"}}, {"modalities": ["text"]}])
+def test_asking_for_text_is_asking_for_nothing_else(
+    client: openai.OpenAI, usual: dict[str, Any]
+) -> None:
+    assert len(ask(client, "ada", **usual).useralign["alternatives"]) == 4
+
+
+def test_an_empty_name_is_nobodys(client: openai.OpenAI) -> None:
+    assert ask(client, "").useralign["session"] is None
 
 
 def test_several_answers_are_the_callers_own(client: openai.OpenAI, kitchen: Kitchen) -> None:
@@ -344,7 +357,9 @@ def test_a_model_that_answers_garbage(
     with pytest.raises(openai.InternalServerError) as raised:
         ask(client, "ada")
     assert raised.value.status_code in (502, 503)
-    assert raised.value.response.json()["error"]["message"]
+    message = raised.value.response.json()["error"]["message"]
+    assert message
+    assert "Http" not in message  # addresses stay as they are written
 
 
 def test_hostile_texts_are_returned_and_stored(client: openai.OpenAI, kitchen: Kitchen) -> None:
@@ -369,6 +384,16 @@ def test_what_cannot_be_sent_is_not_passed_on(
         assert reply.status_code == 422
         assert "must not contain" in reply.json()["error"]["message"]
     assert not kitchen.requests
+
+
+def test_what_is_nested_too_deeply_is_refused(server: Server) -> None:
+    """Between what the reader of JSON takes and what its writer does lie some depths."""
+    for depth in range(880, 1000, 5):
+        content = "[" * depth + "]" * depth
+        body = f'{{"messages": [{{"role": "user", "content": {content}}}]}}'
+        headers = {"content-type": "application/json"}
+        reply = httpx2.post(f"{server.address}/v1/chat/completions", content=body, headers=headers)
+        assert reply.status_code in (400, 422)
 
 
 def test_on_this_machine_the_applications_own_key_will_do(server: Server) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 import re
 import sys
@@ -122,7 +123,7 @@ async def relayed(target: Any, mode: str) -> None:
         assert all(text in said(result) for text in now["candidates"])
         first = now["candidates"]
         ids = {"session": now["session"]}
-        now = data(await client.call_tool("choose", ids | {"step": 0, "choice": "1"}))
+        now = data(await client.call_tool("choose", ids | {"step": 0, "choice": 1}))
         assert (now["step"], now["finished"]) == (1, None)
         again = await client.call_tool("choose", ids | {"step": 0, "choice": "1"})
         assert data(again) == now
@@ -238,6 +239,17 @@ def call(assistant: Assistant, *calls: tuple[str, dict[str, Any]]) -> list[CallT
 def test_a_shipped_question_needs_no_model(quick: Assistant) -> None:
     (result,) = call(quick, ("begin", {"question": QUESTION}))
     assert len(data(result)["candidates"]) > 1
+
+
+def test_its_descriptions_are_plain_texts(quick: Assistant) -> None:
+    async def talk() -> list[str]:
+        async with Client(quick.server()) as client:
+            return [tool.description or "" for tool in (await client.list_tools()).tools]
+
+    descriptions = asyncio.run(talk())
+    assert len(descriptions) == 6
+    for description in descriptions:
+        assert description == inspect.cleandoc(description) != ""
 
 
 def test_the_same_candidate_twice_is_one(quick: Assistant) -> None:

@@ -137,8 +137,9 @@ def remove_key(
 def mcp(database: Database = None) -> None:
     """Serve an assistant on this machine: an MCP server on standard input and output.
 
-    Name this command in the assistant's configuration. For assistants elsewhere, `useralign serve`
-    has the same at /mcp.
+    Name this command in the assistant's configuration.
+
+    For assistants elsewhere, `useralign serve` has the same at /mcp.
     """
     from useralign.extras import require_extra
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
@@ -46,8 +46,10 @@ MOST_NAMES = 100  # names of models that are remembered
 _END = "data: [DONE]\n\n"
 # Requests in which another answer is no alternative are passed on as they are.
 _PASSED_ON = ("tools", "functions", "response_format", "logprobs", "audio", "modalities")
+_USUAL = ({"type": "text"}, ["text"])  # what is asked for where nothing else is
 
 User = Annotated[Text, Field(min_length=1, max_length=1000)]
+Named = Annotated[User | None, BeforeValidator(lambda name: None if name == "" else name)]
 
 
 class Options(Strict):
@@ -74,8 +76,8 @@ class ChatRequest(BaseModel):
     model: Annotated[Text, Field(max_length=200)] = Field(
         "", description="A name of `GET /v1/models`; any other is passed on to the model behind."
     )
-    user: User | None = Field(None, description="Who it is for: a name that only you can link.")
-    safety_identifier: User | None = Field(None, description="The same under its newer name.")
+    user: Named = Field(None, description="Who it is for: a name that only you can link.")
+    safety_identifier: Named = Field(None, description="The same under its newer name.")
     n: int | None = Field(None, ge=1, le=128)
     seed: int | None = Field(None, ge=-(2**53), le=2**53)
     stream: bool | None = None
@@ -92,6 +94,8 @@ class ChatRequest(BaseModel):
             raise ValueError("must not contain half a character (a lone surrogate)") from None
         except ValueError:
             raise ValueError("must not contain numbers that JSON has not, such as NaN") from None
+        except RecursionError:
+            raise ValueError("must not be nested so deeply") from None
         return data
 
     @property
@@ -103,7 +107,8 @@ class ChatRequest(BaseModel):
     def candidates(self) -> int:
         """How many answers to choose from; 1 where it is to be passed on as it is."""
         others = self.model_extra or {}
-        plain = any(others.get(name) for name in _PASSED_ON) or (self.n or 1) > 1
+        special = [others[name] for name in _PASSED_ON if others.get(name)]
+        plain = any(value not in _USUAL for value in special) or (self.n or 1) > 1
         alike = others.get("temperature") == 0
         return 1 if plain or alike else self.useralign.candidates
 
@@ -274,7 +279,7 @@ def learn(request: Request, caller: Caller, body: Feedback) -> FeedbackOut:
     return FeedbackOut(session=stored.id, remembered=body.remember)
 
 
-@router.delete("/people/{user}", status_code=204, dependencies=[Depends(caller_of)])
+@router.delete("/people/{user:path}", status_code=204, dependencies=[Depends(caller_of)])
 def forget(request: Request, user: Annotated[str, Path(min_length=1, max_length=1000)]) -> Response:
     """Forget somebody: all that was asked for them, and what they took."""
     request.app.state.store.persons.forget(person_owner(request, user))

@@ -8,6 +8,7 @@ request, or this machine; what is remembered of them is a resource.
 from __future__ import annotations
 
 import asyncio
+import inspect
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -108,7 +109,8 @@ class Assistant:
         tools = (self.personalise, self.begin, self.choose, self.undo, self.result, self.remember)
         for tool in tools:
             reads = ToolAnnotations(read_only_hint=tool == self.result, destructive_hint=False)
-            server.add_tool(tool, annotations=reads, structured_output=False)
+            about = inspect.getdoc(tool)
+            server.add_tool(tool, description=about, annotations=reads, structured_output=False)
         server.resource(
             "useralign://memory",
             name="memory",
@@ -152,7 +154,11 @@ class Assistant:
         session: SessionId,
         step: Step,
         choice: Annotated[
-            str, Field(description='The number that the person chose, "none" or "enough".')
+            str,
+            Field(
+                description='The number that the person chose, "none" or "enough".',
+                coerce_numbers_to_str=True,  # assistants write numbers as they like
+            ),
         ],
     ) -> CallToolResult:
         """Record what the person chose on a screen, and return the next one or the shortlist.

@@ -126,7 +126,8 @@ def for_visitors(error: Exception, settings: Settings) -> str:
 
 
 def _sentence(text: str) -> str:
-    text = text[:1].upper() + text[1:]
+    if not re.match(r"\w+:\S", text):  # addresses and names stay as they are written
+        text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else text + "."
 
 

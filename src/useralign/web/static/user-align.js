@@ -300,7 +300,7 @@ class UserAlign extends (globalThis.HTMLElement ?? Object) {
   }
 
   attributeChangedCallback(name, before, token) {
-    if (before && token !== before && this.view) this.begin(); // the page has brought a new one
+    if (token !== before && this.grant) this.begin(); // the page has brought one, later or anew
   }
 
   get server() { return new URL(this.getAttribute("server") ?? "/", import.meta.url).origin; }
@@ -320,6 +320,7 @@ class UserAlign extends (globalThis.HTMLElement ?? Object) {
   async authorise() {
     const address = this.getAttribute("token-src");
     this.grant = { token: this.getAttribute("token") };
+    if (!address && !this.grant.token) throw new Refusal(401, "This page has no permission to ask you yet; it needs a token of its own server's.");
     if (!address) return;
     const reply = await fetch(address, { cache: "no-store", credentials: "same-origin" }).catch(() => null);
     if (!reply?.ok) throw new Refusal(reply?.status, "This page could not get permission to ask you. Try again in a moment, or reload it.");
