@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -24,7 +25,7 @@ from tests.servers import Server
 from useralign.models.scripted import Scripted
 from useralign.store import Store, open_store
 from useralign.store.database import sqlite_url
-from useralign.web import Settings
+from useralign.web import Settings, mcp
 from useralign.web.app import create_app
 from useralign.web.identity import LOCAL
 from useralign.web.mcp import ENOUGH, NONE, Assistant
@@ -298,6 +299,31 @@ def test_the_database_holds_up_nobody_else(patient: Store) -> None:
     assert not allowed.is_error
     assert data(first)["candidates"]
     assert data(second)["candidates"]
+
+
+def test_one_call_of_a_person_computes_at_once(
+    quick: Assistant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (begun,) = call(quick, ("begin", ASK))
+    show, running, most = mcp._show, [0], [0]
+
+    def slow(*arguments: Any) -> CallToolResult:
+        running[0] += 1
+        most[0] = max(most[0], running[0])
+        time.sleep(0.02)  # so that others have time to come between
+        running[0] -= 1
+        return show(*arguments)
+
+    monkeypatch.setattr(mcp, "_show", slow)
+
+    async def talk() -> list[CallToolResult]:
+        async with Client(quick.server()) as client:
+            session = {"session": data(begun)["session"]}
+            return await asyncio.gather(*(client.call_tool("result", session) for _ in range(8)))
+
+    results = asyncio.run(talk())
+    assert [data(result) for result in results] == [data(begun)] * 8
+    assert most == [1]
 
 
 def test_there_is_a_limit(quick: Assistant) -> None:

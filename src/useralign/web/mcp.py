@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from mcp import MCPError
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware, get_access_token
@@ -45,13 +45,14 @@ from useralign.web import start_session, words
 from useralign.web.api import MOST_CANDIDATES, Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from starlette.datastructures import State
     from starlette.types import Receive, Scope, Send
 
     from useralign.store import PoolJob, Screen, StoredSession
 
+T = TypeVar("T")
 NONE, ENOUGH = "None of these", "Enough, take the best so far"
 FORMLESS = "2026-07-28"  # from this protocol on a form is a reply, and no request of the server's
 EXCERPT = 160  # characters of a candidate in a form's choices; its message has the whole of it
@@ -131,14 +132,14 @@ class Assistant:
             owner = self.owner
             if ctx.request_state:
                 session_id, _, step = ctx.request_state.partition(" ")
-                stored = await run_in_threadpool(self._state.live.open, session_id, owner)
+                stored = await self._compute(self._state.live.open, session_id, owner)
                 reply = (ctx.input_responses or {}).get("choice")
-                if (ending := await run_in_threadpool(_hear, stored, int(step), reply)) is not None:
+                if (ending := await self._compute(_hear, stored, int(step), reply)) is not None:
                     return ending
             else:
                 stored = await self._begin(ctx, owner, question, candidates)
-            taste = await run_in_threadpool(self._known, owner)
-            return await _ask_by_forms(ctx, stored, taste)
+            taste = await self._compute(self._known, owner)
+            return await self._ask_by_forms(ctx, stored, taste)
 
     async def begin(
         self, question: Question, ctx: Context, candidates: Candidates = None
@@ -146,10 +147,10 @@ class Assistant:
         """Begin to ask the person, and return the first screen for you to relay to them."""
         with _as_tool_errors():
             stored = await self._begin(ctx, self.owner, question, candidates)
-            taste = await run_in_threadpool(self._known, stored.owner)
-            return await run_in_threadpool(_show, stored, taste)
+            taste = await self._compute(self._known, stored.owner)
+            return await self._compute(_show, stored, taste)
 
-    def choose(
+    async def choose(
         self,
         session: SessionId,
         step: Step,
@@ -166,21 +167,17 @@ class Assistant:
         After the end: the number of the one on the shortlist that the person takes.
         """
         with _as_tool_errors():
-            stored = self._open(session)
-            stored.answer(step, _response(stored, step, choice))
-            return _show(stored)
+            return await self._compute(self._answer, session, step, choice)
 
-    def undo(self, session: SessionId, step: Step) -> CallToolResult:
+    async def undo(self, session: SessionId, step: Step) -> CallToolResult:
         """Take back the person's last choice, and return its screen."""
         with _as_tool_errors():
-            stored = self._open(session)
-            stored.answer(step, UserResponse("undo"))
-            return _show(stored)
+            return await self._compute(self._answer, session, step, None)
 
-    def result(self, session: SessionId) -> CallToolResult:
+    async def result(self, session: SessionId) -> CallToolResult:
         """Return where a session stands: its screen, or the shortlist and why."""
         with _as_tool_errors():
-            return _show(self._state.live.open(session, self.owner))
+            return await self._compute(self._look, session)
 
     def remember(
         self, allow: Annotated[bool, Field(description="What the person said when asked.")]
@@ -195,9 +192,22 @@ class Assistant:
             persons.allow(owner, remember=allow, share=share and allow)
             return "Their choices count from now on." if allow else "Nothing is remembered."
 
-    def memory(self) -> str:
+    async def memory(self) -> str:
         """Return what the person liked in earlier sessions, if they want it remembered."""
+        with _as_tool_errors():
+            return await self._compute(self._remembered)
+
+    async def _compute(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a function in a thread, one at once for who calls, as elsewhere on the server.
+
+        It is not the whole request that waits for its turn, since a form may be open in it.
+        """
+        async with self._state.limits.turns.turn(self.owner):
+            return await run_in_threadpool(function, *arguments)
+
+    def _remembered(self) -> str:
         owner = self.owner
+        self._state.limits.views.take(owner)
         if not self._state.store.persons.get(owner).remember:
             return "Nothing is remembered: the person has not allowed it."
         lines = [self._known(owner), describe(memory_of(self._state.store, owner))]
@@ -212,18 +222,46 @@ class Assistant:
         taste = leanings([live.open(one.id, owner).session for one in sessions])
         return f"Known of the person, who allows it: {taste}." if taste else ""
 
-    def _open(self, session_id: str) -> StoredSession:
+    def _answer(self, session_id: str, step: int, choice: str | None) -> CallToolResult:
+        """Record a choice, or take back the last one, and return where the session stands."""
         owner = self.owner
         self._state.limits.answers.take(f"{owner} {session_id}")
         stored: StoredSession = self._state.live.open(session_id, owner)
-        return stored
+        undone = UserResponse("undo")
+        stored.answer(step, undone if choice is None else _response(stored, step, choice))
+        return _show(stored)
+
+    def _look(self, session_id: str) -> CallToolResult:
+        self._state.limits.views.take(self.owner)
+        return _show(self._state.live.open(session_id, self.owner))
+
+    async def _ask_by_forms(
+        self, ctx: Context, stored: StoredSession, note: str
+    ) -> CallToolResult | InputRequiredResult:
+        """Show one form per screen until it is over, or leave it to the assistant to relay."""
+        while stored.screen.finished is None and _shows_forms(ctx):
+            message, schema = await self._compute(_form, stored)
+            step = stored.screen.step
+            if is_version_at_least(ctx.protocol_version or "", FORMLESS):
+                params = ElicitRequestFormParams(message=message, requested_schema=schema)
+                return InputRequiredResult(
+                    input_requests={"choice": ElicitRequest(params=params)},
+                    request_state=f"{stored.id} {step}",
+                )
+            try:
+                reply = await ctx.session.elicit_form(message, schema, ctx.request_id)
+            except MCPError:  # it said that it could
+                break
+            if (ending := await self._compute(_hear, stored, step, reply)) is not None:
+                return ending
+        return await self._compute(_show, stored, note)
 
     async def _begin(
         self, ctx: Context, owner: str, question: str, candidates: list[str] | None
     ) -> StoredSession:
         state = self._state
         await run_in_threadpool(state.limits.asks.take, owner)
-        pool_id = await run_in_threadpool(self._given, owner, question, candidates)
+        pool_id = await self._compute(self._given, owner, question, candidates)
         pool_id = pool_id or await self._made(ctx, owner, question)
 
         def start() -> StoredSession:
@@ -233,7 +271,7 @@ class Assistant:
             stored: StoredSession = state.live.open(screen.session_id, owner)
             return stored
 
-        return await run_in_threadpool(start)
+        return await self._compute(start)
 
     def _given(self, owner: str, question: str, candidates: list[str] | None) -> str | None:
         """Store the candidates that came along or are here already; None if there are none."""
@@ -290,28 +328,6 @@ def _as_tool_errors() -> Iterator[None]:
         raise ToolError(str(error)) from None
     except HTTPException as error:
         raise ToolError(str(error.detail)) from None
-
-
-async def _ask_by_forms(
-    ctx: Context, stored: StoredSession, note: str
-) -> CallToolResult | InputRequiredResult:
-    """Show one form per screen until it is over, or leave it to the assistant to relay."""
-    while stored.screen.finished is None and _shows_forms(ctx):
-        message, schema = await run_in_threadpool(_form, stored)
-        step = stored.screen.step
-        if is_version_at_least(ctx.protocol_version or "", FORMLESS):
-            params = ElicitRequestFormParams(message=message, requested_schema=schema)
-            return InputRequiredResult(
-                input_requests={"choice": ElicitRequest(params=params)},
-                request_state=f"{stored.id} {step}",
-            )
-        try:
-            reply = await ctx.session.elicit_form(message, schema, ctx.request_id)
-        except MCPError:  # it said that it could
-            break
-        if (ending := await run_in_threadpool(_hear, stored, step, reply)) is not None:
-            return ending
-    return await run_in_threadpool(_show, stored, note)
 
 
 def _shows_forms(ctx: Context) -> bool:
