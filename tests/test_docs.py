@@ -135,6 +135,7 @@ def test_every_command_and_route_says_what_it_does() -> None:
     assert not re.findall(r"^## .*\n\n\n", reference.command_line() + reference.http(), re.M)
     bare = re.findall(r"^\| `[^`]+`[^|]*\|\s*\|", reference.command_line(), re.M)
     assert not bare, f"options without a help text: {bare}"
+    assert "[" not in reference.command_line(), "brackets are markup to --help, which hides them"
 
 
 def test_settings_are_documented() -> None:

@@ -162,8 +162,16 @@ def test_the_codebook_explains_every_column(told: Walker) -> None:
     for name, columns in COLUMNS.items():
         assert f"## {name}" in text
         for column in columns:
-            assert f"| {column.name} | {column.kind} |" in text
+            assert f"\n| {column.name} | {column.kind} | {column.meaning} |\n" in text
+            assert "|" not in column.meaning
     assert "payments" not in codebook(told.study, SHARED)
+
+
+def test_the_codebook_says_how_often_each_arm_asks(flow: ParticipantFlow) -> None:
+    four = {"name": "four", "method": "frugal", "budget": 3, "checkpoints": [1, 3]}
+    text = codebook(flow.studies.add(small_design(slug="arms", methods=["useralign", four])))
+    assert "- food64d, useralign: 4 comparisons, selections evaluated after 2 and 4." in text
+    assert "- food64d, four: 3 comparisons, selections evaluated after 1 and 3." in text
 
 
 def test_mistakes(told: Walker, store: Store, tmp_path: Path) -> None:

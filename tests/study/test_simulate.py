@@ -17,7 +17,7 @@ from useralign.errors import InputError
 from useralign.store import open_store
 from useralign.study import Studies, read_design, results, template
 from useralign.study.material import shipped
-from useralign.study.simulate import Behaviour, Crowd, Taste, Tastes, run
+from useralign.study.simulate import Behaviour, Crowd, CrowdReport, Taste, Tastes, run
 from useralign.web.rehearsal import serving
 
 SEED = 206  # with it four of the first twelve drop out, three of the first eight
@@ -85,6 +85,42 @@ def test_a_crowd_ends_when_no_more_like_them_are_wanted(sqlite_copy: str) -> Non
     store.close()
     assert (report.finished, report.troubles) == (2, {})
     assert state.ends == {"quota-full": report.ended}
+
+
+def test_people_keep_within_the_limits_of_every_field(sqlite_copy: str) -> None:
+    limits: list[dict[str, Any]] = [
+        {"type": "number", "max": 12},
+        {"type": "number", "min": 0.2, "max": 0.8},
+        {"type": "number", "min": -5, "max": -5, "whole": True},
+        {"type": "text", "max": 2},
+        {"type": "text", "min": 100},
+    ]
+    fields = [{"id": f"f{n}", "text": "?", **limit} for n, limit in enumerate(limits)]
+    report = _filled(sqlite_copy, fields, people=2)
+    assert report.finished >= 2
+    assert (report.failed, report.troubles) == (0, {})
+
+
+def test_a_crowd_ends_where_nobody_can_fill_a_page(sqlite_copy: str) -> None:
+    field = {"id": "f", "text": "?", "type": "number", "min": 0.2, "max": 0.8, "whole": True}
+    report = _filled(sqlite_copy, [field], people=1)
+    assert report.finished == 0
+    assert report.troubles == {"gave up: an answer was answered with 422": report.failed}
+
+
+def _filled(url: str, fields: list[dict[str, Any]], people: int) -> CrowdReport:
+    """Send people to a study with a page of fields."""
+    pages = [{"kind": "questionnaire", "fields": fields}, {"kind": "task"}]
+    store = open_store(url)
+    design = small_design(
+        participants=120, methods=["iidbest"], conditions=["without-persona"], pages=pages
+    )
+    Studies(store).add(design)
+    with serving(url) as address:
+        behaviour = Behaviour(drop_out=0.0, careless=0.0)
+        report = run(Crowd(address, design, behaviour, participants=people), store)
+    store.close()
+    return report
 
 
 def test_quotas_keep_their_shares_in_a_simulation(tmp_path: Path) -> None:

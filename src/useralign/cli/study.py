@@ -198,7 +198,7 @@ def words(
     language: Annotated[str, typer.Option(help="en or de.")] = "en",
     as_json: AsJson = False,
 ) -> None:
-    """Print all texts of the pages with their keys, as a study file has them under [words]."""
+    """Print all texts of the pages with their keys, as `words` of a study file has them."""
     from useralign.study.wording import Words, built_in_languages, list_keys
 
     if wording not in ("plain", "paper") or language not in built_in_languages():

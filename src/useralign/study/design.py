@@ -454,8 +454,8 @@ def _cell_problems(draft: Design, _: Context) -> Iterator[str]:
             for problem in _checkpoint_problems(steps, draft.budget(entry.name, arm.name)):
                 yield f"methods[{number}]: {problem}"
             if len(steps) != len(entry.checkpoints):
-                few = f"has {len(steps)} checkpoints, {entry.name} has another number"
-                yield f"methods[{number}]: {few}"
+                wanted = f"{entry.name} has {len(entry.checkpoints)}; give as many"
+                yield f"methods[{number}]: has {len(steps)} checkpoints, {wanted}"
     for number, quota in enumerate(draft.quotas):
         if not any(quota.covers(cell) for cell in draft.cells):
             yield f"quotas[{number}]: is about none of the cells"
@@ -593,7 +593,7 @@ def _as_written(text: str) -> Callable[[str], str]:
     if "[[domains]]" in lines:
         short: dict[str, str] = {}
     else:
-        short = {"domains[0].own": "questions", "domains[0].": ""}
+        short = {"domains[0].own": "questions", "domains[0].": "", "domains[0]: ": ""}
     if any(line.startswith(("[[arms]]", "arms ", "arms=")) for line in lines):
         short["methods"] = "arms"
 

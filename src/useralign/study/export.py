@@ -488,11 +488,13 @@ def codebook(study: Study, datasets: tuple[str, ...] = SHARED) -> str:
         f"The rules of the flags: {design.flags.model_dump()}. The design's seed: {design.seed}.",
         "",
     ]
-    for entry in design.domains:
-        steps = " and ".join(map(str, entry.checkpoints))
-        lines.append(
-            f"- {entry.name}: {entry.budget} comparisons, selections evaluated after {steps}."
-        )
+    for domain in design.domains:
+        for arm in design.arm_names:
+            steps = " and ".join(map(str, design.checkpoints(domain.name, arm))) or "none"
+            lines.append(
+                f"- {domain.name}, {arm}: {design.budget(domain.name, arm)} comparisons, "
+                f"selections evaluated after {steps}."
+            )
     lines += ["", _FORMULAS]
     for name in datasets:
         lines += ["", f"## {name}", "", "| column | kind | meaning |", "|---|---|---|"]

@@ -26,7 +26,7 @@ from useralign.store import digest, media, studies
 from useralign.study.browser import Browser, LostError, Page, Reply, read_page
 from useralign.study.design import COMPARISONS, EVALUATION, split_stage, stage_key
 from useralign.study.flow import CLIENT, SIDES, spaced
-from useralign.study.pages import COMPLETED, OUTCOMES, QUOTA_FULL, RETURNED, WITHDRAWN
+from useralign.study.pages import COMPLETED, LONGEST, OUTCOMES, QUOTA_FULL, RETURNED, WITHDRAWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -45,7 +45,7 @@ _UNFIT = 0.1  # the share that gives an answer at random where some screen out
 _TRIES = 60
 _PAUSE = 1.0  # seconds before someone tries again who found all places taken; doubled each time
 _LONGEST_PAUSE = 8.0
-_TURNED_AWAY = 50  # people in a row for whom there are enough like them, before no more come
+_STUCK = 50  # people in a row who failed, or of whom there were enough, before no more come
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +290,7 @@ class Visit:
         if reply.status == 303:
             reply = await self._persist(self.log.path, None)
         if reply.status != 200:
-            self.log.trouble.append(f"an answer was answered with {reply.status}")
+            raise LostError(f"an answer was answered with {reply.status}")
         return read_page(reply.text)
 
     def _choose(self, options: list[str], taste: Taste) -> int:
@@ -317,14 +317,18 @@ class Visit:
             right = entry.correct if isinstance(entry.correct, list) else [str(entry.correct)]
             return right if entry.type == "choices" else right[:1]
         if box.kind == "number":
-            low = float(box.attributes.get("min") or 18)
-            high = float(box.attributes.get("max") or low + 50)
-            return [str(self._rng.randint(math.ceil(low), math.floor(high)))]
+            low = 18 if entry.min is None else entry.min
+            high = low + 50 if entry.max is None else entry.max
+            low = min(low, high)
+            if math.ceil(low) <= math.floor(high):
+                return [str(self._rng.randint(math.ceil(low), math.floor(high)))]
+            return [str(self._rng.uniform(low, high))]
         if box.kind in ("radio", "checkbox"):
             fitting = [value for value in box.values if value not in entry.screen_out]
             unfit = not fitting or self._rng.random() < _UNFIT
             return [self._rng.choice(box.values if unfit else fitting)]
-        return ["A simulated answer, with words enough."]
+        text = "Simulated.".ljust(math.ceil(entry.min or 0), ".")
+        return [text[: math.floor(entry.max or LONGEST)]]
 
     async def _submit(self, fields: Form) -> Reply:
         """Send a form; the impatient send it twice."""
@@ -438,7 +442,7 @@ class Crowd:
         self._progress = progress or (lambda _: None)
         self.times: list[float] = []  # the seconds of every answer request
         self.logs: list[Log] = []
-        self.finished = self._turned_away = 0
+        self.finished = self._stuck = 0
 
     async def run(self) -> CrowdReport:
         """Run all visits, and return what was measured."""
@@ -463,18 +467,18 @@ class Crowd:
     async def _come_and_go(self) -> None:
         await asyncio.sleep(self._rng.uniform(0.0, 0.01 * self._concurrency))
         pause = _PAUSE
-        while self.finished < self._participants and self._turned_away < _TURNED_AWAY:
+        while self.finished < self._participants and self._stuck < _STUCK:
             rng = Random(self._rng.getrandbits(64))  # noqa: S311 - a simulation
             log = await Visit(self, rng).run()
             self.logs.append(log)
-            if log.end == QUOTA_FULL:
-                self._turned_away += 1
-            elif log.end == "finished":
-                self.finished, self._turned_away = self.finished + 1, 0
+            if log.end == "finished":
+                self.finished, self._stuck = self.finished + 1, 0
                 self._progress(self.finished)
             elif log.end == "full":
                 await asyncio.sleep(self._rng.uniform(0.5, 1.5) * pause)
                 pause = min(2.0 * pause, _LONGEST_PAUSE)
+            elif log.end in (QUOTA_FULL, "failed"):
+                self._stuck += 1
 
 
 async def check_reachable(url: str) -> None:
