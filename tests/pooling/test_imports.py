@@ -76,6 +76,15 @@ def test_csv(tmp_path: Path) -> None:
     assert pool[1].meta == {}
 
 
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_a_spreadsheet_that_separates_by_something_else(tmp_path: Path, mark: str) -> None:
+    content = f'\ufeff"id"{mark}text\r\nx{mark}Soup, bread\r\ny{mark}"Tea; milk\tor not"\r\n'
+    pool = read_pool(written(tmp_path, "pool.csv", content), "Which?")
+    assert [(c.id, c.text) for c in pool] == [("x", "Soup, bread"), ("y", "Tea; milk\tor not")]
+    texts = written(tmp_path, "texts.csv", f"text\nSoup{mark} bread\nTea\n")
+    assert read_texts(texts)[0].split()[-1] == "bread"
+
+
 def test_a_folder_of_texts(tmp_path: Path) -> None:
     for name, text in zip("abc", TEXTS, strict=True):
         written(tmp_path, f"{name}.txt", text + "\n")
@@ -147,6 +156,7 @@ BAD: list[tuple[str, str | bytes, str]] = [
     ("p.csv", "text\n", "is empty"),
     ("p.csv", "text,text\na,b\n", "named twice"),
     ("p.csv", "text,f0\na\n", "line 2: has 1 cells, expected 2"),
+    ("p.csv", "id;text\na;b;c\n", "line 2: has 3 cells, expected 2 .* a semicolon not in quotes"),
     ("p.csv", "text,f0,f2\na,1,2\n", "f1 is missing"),
     ("p.csv", "text,f0\na,x\n", "line 2: features must be finite"),
     ("p.csv", 'text\n"cut sho', "is not CSV"),

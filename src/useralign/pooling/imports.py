@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 MOST_COMPARED = 20_000  # different candidates that are compared with each other
 FULL = 60  # characters of a line that may go on in the next
 MOST_TWINS = 10_000  # pairs that are alike and are listed
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}  # between the columns of a CSV file
 _FEATURE = re.compile(r"f\d+")
 # A bullet or a number before an item, with the box of a list of things to do.
 _MARK = re.compile(
@@ -335,7 +336,9 @@ def _csv_rows(path: Path, pictures: bool) -> Iterator[Row]:
 
     Where texts alone are expected, a single column needs no heading.
     """
-    reader = csv.reader(io.StringIO(_decoded(path), newline=""), strict=True)
+    content = _decoded(path)
+    mark = _separator(content.partition("\n")[0])
+    reader = csv.reader(io.StringIO(content, newline=""), strict=True, delimiter=mark)
     try:
         first = next(reader, [])
         columns = [name.strip() for name in first]
@@ -350,7 +353,7 @@ def _csv_rows(path: Path, pictures: bool) -> Iterator[Row]:
             if len(cells) != len(columns):
                 raise FileFormatError(
                     f"{where}: has {len(cells)} cells, expected {len(columns)} as in line 1; was "
-                    "the file cut short, or is a comma not in quotes?"
+                    f"the file cut short, or is a {SEPARATORS[mark]} not in quotes?"
                 )
             row = dict(zip(columns, cells, strict=True))
             numbers = [row.pop(axis) for axis in axes]
@@ -359,6 +362,15 @@ def _csv_rows(path: Path, pictures: bool) -> Iterator[Row]:
             yield Row(candidate, _numbers(numbers, where) if axes else None, where)
     except csv.Error as error:
         raise FileFormatError(f"{path}, line {reader.line_num}: is not CSV ({error})") from error
+
+
+def _separator(heading: str) -> str:
+    """Return what separates the columns that a heading names; many spreadsheets use no comma."""
+    for mark in SEPARATORS:
+        names = [name.strip(' "\r') for name in heading.split(mark)]
+        if len(names) > 1 and ("text" in names or "image" in names):
+            return mark
+    return ","
 
 
 def _axes(columns: list[str], path: Path) -> list[str]:
