@@ -108,8 +108,12 @@ def owner_of(browser: Browser) -> str:
 
 
 def job_of(app: FastAPI, page: Page, browser: Browser) -> PoolJob:
-    found: PoolJob = app.state.pool_jobs.get(page.path.split("/")[2], owner_of(browser))
-    return found
+    """Return the job that a page waits for, or whose session a fast model has let it begin."""
+    owner, job_id = owner_of(browser), page.path.split("/")[2]
+    if page.path.startswith("/s/"):
+        job_id = app.state.live.open(session_id(page), owner).page["making"]
+    job: PoolJob = app.state.pool_jobs.get(job_id, owner)
+    return job
 
 
 def session_id(page: Page) -> str:
