@@ -332,18 +332,23 @@ class Pool:
         """
         return self._copy(candidates, self.raw_features, baseline)
 
+    def scaled(self, normalise: str) -> Pool:
+        """Return the same pool with its features normalised in another way."""
+        return self._copy(self.candidates, self.raw_features, self.baseline, normalise)
+
     def _copy(
         self,
         candidates: Sequence[Candidate],
         features: NDArray[np.float64],
         baseline: Candidate | None,
+        normalise: str | None = None,
     ) -> Pool:
         return Pool(
             self.question,
             candidates,
             features,
             baseline,
-            normalise=self.normalise,
+            normalise=self.normalise if normalise is None else normalise,
             embedder=self.embedder,
             baseline_features=self.raw_baseline_features,
             meta=self.meta,

@@ -92,7 +92,7 @@ def read_pool(
         usual = normalisation(features)
     twins, note = _twins(candidates, features, kind)
     meta = {"kind": kind, "near_duplicates": twins, "notes": [*notes, *note]}
-    how = normalise or usual
+    how = usual if normalise is None else normalise
     return Pool(question or "", candidates, features, normalise=how, embedder=name, meta=meta)
 
 
@@ -103,16 +103,7 @@ def _load(path: Path, normalise: str | None) -> Pool:
     with warnings.catch_warnings():  # about what will not be so
         warnings.simplefilter("ignore", ScalingWarning)
         pool = Pool.load(path)
-    return Pool(
-        pool.question,
-        pool.candidates,
-        pool.raw_features,
-        pool.baseline,
-        normalise=normalise,
-        embedder=pool.embedder,
-        baseline_features=pool.raw_baseline_features,
-        meta=pool.meta,
-    )
+    return pool.scaled(normalise)
 
 
 def _rows(path: Path, *, pictures: bool = True) -> tuple[list[Row], list[str]]:

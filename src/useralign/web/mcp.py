@@ -227,8 +227,8 @@ class Assistant:
         owner = self.owner
         self._state.limits.answers.take(f"{owner} {session_id}")
         stored: StoredSession = self._state.live.open(session_id, owner)
-        undone = UserResponse("undo")
-        stored.answer(step, undone if choice is None else _response(stored, step, choice))
+        response = UserResponse("undo") if choice is None else _response(stored, step, choice)
+        stored.answer(step, response)
         return _show(stored)
 
     def _look(self, session_id: str) -> CallToolResult:
