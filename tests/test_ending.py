@@ -223,6 +223,19 @@ def test_somebody_indifferent_is_not_asked_for_ever(kinds: tuple[str, ...], scre
     assert session.finished == (price == 0)
 
 
+def test_who_refused_all_is_shown_the_rest_however_sure_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of the few that are left one may well be the best of them, and still not do."""
+    session = ua.Session.few(pool_of(20))
+    session.ask()
+    session.neither()
+    monkeypatch.setattr(type(session._run), "satisfied", lambda _: True)
+    assert session.stop_reason is None
+    session.tell(session.ask().candidates[0])  # type: ignore[union-attr]
+    assert session.stop_reason == "confident"
+
+
 def test_one_preference_is_not_indifference() -> None:
     session = ua.Session.few(pool_of(40), budget=20, sure=1.0, gain=0.0)
     session.tell(session.ask().first)  # type: ignore[union-attr]

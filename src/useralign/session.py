@@ -598,13 +598,17 @@ class Session:
         certified = decision.bound <= (self.epsilon or 0.0) + ZERO * self.method.norm_bound
         if self.epsilon is not None and certified:
             return "bound"
-        if self.epsilon is not None and self._run.satisfied():
+        if self.epsilon is not None and self._run.satisfied() and not self._refused_all():
             return "confident"
         if self.budget is not None and self._cost >= self.budget:
             return "budget"
         if decision.second is None:
             return "exhausted"
         return "limit" if self._cost >= self.limit else None
+
+    def _refused_all(self) -> bool:
+        """Whether none of all that was shown would do: then more is shown, however few are left."""
+        return {answer.kind for answer in self._answers if answer.counts} == {"neither"}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the session as plain data, to be kept beside its pool."""
